@@ -139,6 +139,11 @@ bench-specon: ## Moves of jobs between nodes in virtual time: SpeCon's schedules
 	go build -o bin/ ./benchmarks
 	bin/benchmarks specon $(ARGS)
 
+.PHONY: bench-specon-real
+bench-specon-real: build ## Twelve real jobs on a local cluster of three nodes, next to what bench-specon's simulator says; 20 min (ARGS="--dry-run")
+	scripts/install-deps
+	bin/benchmarks specon-real $(ARGS)
+
 .PHONY: bench-scale
 bench-scale: ## 10,000 jobs on 1,000 nodes with 8 GPUs each in virtual time: the time and the memory that takes
 	go build -o bin/ ./benchmarks

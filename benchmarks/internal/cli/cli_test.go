@@ -125,6 +125,37 @@ func TestSpecon_RefusesInvalidFlags(t *testing.T) {
 	require.ErrorContains(t, err, "--seeds 1: 2 to 100000")
 }
 
+func TestSpecon_QuickScale(t *testing.T) {
+	folder := t.TempDir()
+	out, err := run(t, "specon", "--scale", "--quick", "--strict", "--out", folder)
+	require.NoError(t, err, out)
+	text, err := os.ReadFile(filepath.Join(folder, "scale.json"))
+	require.NoError(t, err)
+	var s results.Summary
+	require.NoError(t, json.Unmarshal(text, &s))
+	require.True(t, s.Quick)
+	require.Equal(t, "50 with 8 GPUs each", s.Settings["nodes"])
+	require.Equal(t, `make bench-scale ARGS="--quick --strict"`, s.Command)
+}
+
+func TestSpeconReal_RefusesInvalidFlags(t *testing.T) {
+	_, err := run(t, "specon-real", "--nodes=1")
+	require.ErrorContains(t, err, "--nodes from 2 to 8")
+	_, err = run(t, "specon-real", "--runs=3")
+	require.ErrorContains(t, err, "--runs is from 20 to 100000")
+	_, err = run(t, "specon-real")
+	require.ErrorContains(t, err, "make build")
+}
+
+func TestSpeconReal_DryRun(t *testing.T) {
+	out, err := run(t, "specon-real", "--dry-run", "--quick", "--runs=20", "--nodes=2")
+	require.NoError(t, err, out)
+	require.Contains(t, out, "2 nodes, each with ")
+	require.Contains(t, out, "alone: job-1, ")
+	require.Contains(t, out, "trellis: job-6, ")
+	require.Contains(t, out, "simulated with the usual lengths: mean completion ")
+}
+
 func TestDeadline_RefusesInvalidFlags(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "iteration_time.csv"), []byte("batch\n"), 0o644))

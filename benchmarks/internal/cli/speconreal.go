@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/cluster"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/clusterrun"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/clustersim"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
+	"github.com/trellis-gpu/trellis/benchmarks/jobs"
+)
+
+type speconRealOptions struct {
+	commit string
+	bench  clusterrun.Bench
+	local  cluster.Local
+	seed   uint64
+	runs   int
+	quick  bool
+	dryRun bool
+	strict bool
+	out    string
+}
+
+func speconRealCommand(commit string) *cobra.Command {
+	o := speconRealOptions{commit: commit}
+	cmd := &cobra.Command{
+		Use:   "specon-real",
+		Short: "One run of real jobs on a local cluster of three nodes, next to what the simulator of specon says about it",
+		Long: `specon-real brings up a real Kubernetes of three nodes on this machine (as root; bin/local does it) and plays twelve
+training jobs three times: each alone on a node, then as they arrive under default scheduling, then under Trellis with automatic
+moves. The simulator of specon gets the lengths that the jobs had alone, and says between which bounds 95 % of such runs are. The
+machine must be otherwise idle; it takes up to 20 minutes. It writes specon-real.json.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.Uint64Var(&o.seed, "seed", 1, "decides which jobs arrive when and how long they are")
+	f.IntVar(&o.runs, "runs", 500, "number of simulated runs")
+	f.IntVar(&o.local.Nodes, "nodes", 3, "nodes of the local cluster; they share the machine's cores equally if it has fewer")
+	f.StringVar(&o.local.Name, "name", "specon", "name of the local cluster")
+	f.StringVar(&o.local.GPUs, "gpus", "emulated:1x24GiB", "GPUs of each node; their time is not divided")
+	f.BoolVar(&o.quick, "quick", false, "half of the jobs with a fifth of the steps: shows that the benchmark works")
+	f.BoolVar(&o.dryRun, "dry-run", false, "only list the jobs of each phase, and simulate them with the usual lengths")
+	f.BoolVar(&o.strict, "strict", false, "fail if a figure is outside of its interval")
+	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for specon-real.json")
+	return cmd
+}
+
+func (o *speconRealOptions) run(cmd *cobra.Command) (err error) {
+	if o.runs < 20 || o.runs > 100_000 || o.local.Nodes < 2 || o.local.Nodes > 8 {
+		return errors.New("--runs is from 20 to 100000, --nodes from 2 to 8")
+	}
+	o.bench.Jobs = clusterrun.Schedule(o.seed)
+	if o.quick {
+		o.bench.Jobs = clusterrun.Quick(o.bench.Jobs)
+	}
+	o.bench.Local, o.bench.Notices, o.bench.Cgroups = &o.local, cmd.OutOrStdout(), "/sys/fs/cgroup"
+	if o.dryRun {
+		return o.describe(cmd)
+	}
+	if o.bench.Scripts, err = jobs.Scripts(); err != nil {
+		return err
+	}
+	executable, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if o.local.Program, err = cluster.FindProgram(executable); err != nil {
+		return err
+	}
+	o.local.Out, o.local.Err = cmd.OutOrStdout(), cmd.ErrOrStderr()
+	began := time.Now()
+	played, err := o.bench.Play(cmd.Context())
+	if err != nil {
+		return err
+	}
+	return o.conclude(cmd, began, played)
+}
+
+// describe prints what would be played, and what the simulator expects if each job takes its usual time alone.
+func (o *speconRealOptions) describe(cmd *cobra.Command) error {
+	lines, err := o.bench.Describe()
+	if err != nil {
+		return err
+	}
+	for _, line := range lines {
+		fmt.Fprintln(cmd.OutOrStdout(), line)
+	}
+	expected, err := o.predict(cmd, clusterrun.Usual(o.bench.Jobs))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "simulated with the usual lengths: mean completion %+.1f %% (%+.1f to %+.1f)\n",
+		expected.CompletionChange.Median, expected.CompletionChange.Low, expected.CompletionChange.High)
+	return nil
+}
+
+func (o *speconRealOptions) predict(cmd *cobra.Command, alone clusterrun.Played) (clustersim.Prediction, error) {
+	solos, err := clusterrun.Solos(o.bench.Jobs, alone)
+	if err != nil {
+		return clustersim.Prediction{}, err
+	}
+	return clustersim.Predict(cmd.Context(), solos, o.local.Nodes, o.runs)
+}
+
+// conclude compares the phases with the simulation and writes the summary.
+func (o *speconRealOptions) conclude(cmd *cobra.Command, began time.Time, played []clusterrun.Played) error {
+	expected, err := o.predict(cmd, played[0])
+	if err != nil {
+		return err
+	}
+	goals, err := clusterrun.Goals(played[1], played[2], expected)
+	if err != nil {
+		return err
+	}
+	settings := o.bench.Settings
+	settings["simulated runs"] = strconv.Itoa(o.runs)
+	settings["nodes"] = strconv.Itoa(o.local.Nodes)
+	summary := results.Summary{
+		Name: "specon-real", Quick: o.quick, Commit: o.commit, Date: began.UTC().Truncate(time.Second), Machine: results.ThisMachine(nil),
+		Seeds: []uint32{uint32(o.seed)}, Command: results.Command("bench-specon-real", cmd.Flags(), "name", "out"),
+		Settings: settings, Goals: goals, Details: map[string]any{"jobs": o.bench.Jobs, "played": played, "expected": expected},
+	}
+	summary.Took("all", time.Since(began))
+	err = errors.Join(results.Table(cmd.OutOrStdout(), summary.Goals), summary.Write(filepath.Join(o.out, "specon-real.json")))
+	if missed := summary.Missed(); o.strict && len(missed) > 0 {
+		err = errors.Join(err, fmt.Errorf("%d goals were missed: %q", len(missed), missed))
+	}
+	return err
+}

@@ -1,0 +1,75 @@
+package clusterrun
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/clustersim"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
+)
+
+// Solos returns the jobs as the simulator needs them, with the lengths that they had alone.
+func Solos(all workload.Workload, alone Played) ([]clustersim.Solo, error) {
+	var solos []clustersim.Solo
+	for _, j := range all {
+		seconds, ended := alone.Seconds[j.Name]
+		if !ended || seconds <= 0 {
+			return nil, fmt.Errorf("%s has not run alone", j.Name)
+		}
+		solos = append(solos, clustersim.Solo{
+			Kind:    j.Kind,
+			Arrival: j.Arrival.Seconds(),
+			Seconds: seconds,
+			Length:  min(1.5, max(0.1, float64(j.Steps)/float64(workload.UsualSteps(j.Kind)))),
+		})
+	}
+	return solos, nil
+}
+
+// Usual returns the phase Alone as it would be on a node with a whole core of usual speed.
+func Usual(all workload.Workload) Played {
+	p := Played{Phase: Alone, Seconds: map[string]float64{}}
+	for _, j := range all {
+		p.Seconds[j.Name] = float64(j.Work())
+	}
+	return p
+}
+
+// within is the name of the figure that counts the others within their interval.
+const within = "figures within the interval of the simulation"
+
+// Goals returns the figures of a run, each with the interval in which it is expected. All have to be in theirs.
+func Goals(before, after Played, expected clustersim.Prediction) ([]results.Goal, error) {
+	if len(before.Seconds) == 0 || len(before.Seconds) != len(after.Seconds) {
+		return nil, errors.New("both phases need all jobs")
+	}
+	compared := []struct {
+		name, unit string
+		real       float64
+		expected   clustersim.Range
+	}{
+		{"mean completion, default", "s", before.Mean(), expected.DefaultCompletion},
+		{"makespan, default", "s", before.Makespan, expected.DefaultMakespan},
+		{"mean completion, trellis", "s", after.Mean(), expected.TrellisCompletion},
+		{"makespan, trellis", "s", after.Makespan, expected.TrellisMakespan},
+		{"change of mean completion", "%", 100 * (after.Mean()/before.Mean() - 1), expected.CompletionChange},
+		{"change of makespan", "%", 100 * (after.Makespan/before.Makespan - 1), expected.MakespanChange},
+		{"moves", "moves", float64(len(after.Moves)), expected.Moves},
+	}
+	var goals []results.Goal
+	inside := 0
+	for _, c := range compared {
+		if c.expected.Contains(c.real) {
+			inside++
+		}
+		goals = append(goals,
+			results.Measured(c.name+": real", c.unit, []float64{c.real}),
+			results.Goal{Name: c.name + ": simulated", Unit: c.unit, Value: tenth(c.expected.Median), Low: tenth(c.expected.Low), High: tenth(c.expected.High)})
+	}
+	all := results.Measured(within+": real", "figures", []float64{float64(inside)}).AtLeast(float64(len(compared)))
+	return append(goals, all), nil
+}
+
+func tenth(x float64) float64 { return math.Round(10*x) / 10 }
