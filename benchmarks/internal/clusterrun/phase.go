@@ -67,7 +67,7 @@ func (p Phase) starts(all workload.Workload, nodes int) []start {
 	return starts
 }
 
-// due reports whether a job is to be submitted.
+// due reports whether it is time to submit a job.
 func (s start) due(since time.Duration, ended map[string]time.Duration) bool {
 	_, done := ended[s.after]
 	return since >= s.Arrival && (s.after == "" || done)

@@ -17,7 +17,7 @@ const (
 	window = 100 * time.Second
 	// batch halves the default, and so the time of a step.
 	batch = 32
-	// request lets all jobs fit on the nodes next to Trellis, whatever the scheduler prefers.
+	// request lets all jobs fit on the nodes next to Trellis, in any combination.
 	request growth.MilliCPU = 100
 	memory                  = "1Gi"
 )

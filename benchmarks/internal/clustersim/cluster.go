@@ -191,7 +191,7 @@ func (c *cluster) start(j *job) {
 func (c *cluster) land() {
 	for _, m := range c.moving {
 		if m.at <= c.now {
-			m.on.meet(m.job)
+			m.on.expectNoMore(m.job)
 			c.start(m.job)
 		}
 	}

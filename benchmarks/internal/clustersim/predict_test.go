@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// One job has a node to itself whatever the system; with three on one node, sharing fairly takes each to the end.
+// One job has a node to itself under both systems; with three on one node, sharing fairly takes each to the end.
 func TestPredict(t *testing.T) {
 	one := []Solo{{Kind: "gru", Seconds: 100, Length: 0.5}}
 	p, err := Predict(t.Context(), one, 3, 20)

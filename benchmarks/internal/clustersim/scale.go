@@ -13,7 +13,7 @@ func (s Schedule) Divided(by int) Schedule {
 	return s
 }
 
-// Counts are what a run has computed, whatever time that took.
+// Counts are what a run has computed. They do not depend on the machine, unlike the time that it takes.
 type Counts struct {
 	// Events are the times at which something happened in the cluster, Decisions those of all nodes.
 	Events    int `json:"events"`

@@ -155,10 +155,11 @@ func (w *worker) add(j *job, now float64) {
 	w.setJobs(inserted(w.jobs, j))
 }
 
-// expect announces a job that is on its way, and meet takes it off the list.
+// expect adds a job that is on its way.
 func (w *worker) expect(j *job) { w.coming, w.current = inserted(w.coming, j), false }
 
-func (w *worker) meet(j *job) {
+// expectNoMore takes a job off the list of those on their way.
+func (w *worker) expectNoMore(j *job) {
 	w.coming = slices.DeleteFunc(w.coming, func(other *job) bool { return other == j })
 	w.current = false
 }

@@ -65,7 +65,9 @@ func (r *Running) Restart() {
 
 // Remaining returns the work to the job's end as the node predicts it.
 func (r *Running) Remaining(errors float64) remaining.Estimate {
-	return remaining.FromDeclared(growth.Work(r.Work*r.Wrong), growth.Work(r.Done), errors)
+	left := remaining.FromDeclared(growth.Work(r.Work*r.Wrong), growth.Work(r.Done), errors)
+	left.Unit = r.unit()
+	return left
 }
 
 // ID returns the UID under which nodes know the job.
