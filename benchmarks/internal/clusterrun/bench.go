@@ -37,6 +37,7 @@ type Bench struct {
 
 	connection *cluster.Connection
 	share      share
+	installed  policy.Name
 }
 
 // Describe returns what Play would do.
@@ -91,7 +92,7 @@ func (b *Bench) Play(ctx context.Context) (all []Played, err error) {
 
 // phase installs what a phase needs and plays it.
 func (b *Bench) phase(ctx, after context.Context, phase Phase, checkpoints string) (_ Played, err error) {
-	if err := b.Local.Install(ctx, string(phase.policy()), policy.DefaultInterval); err != nil {
+	if err := b.install(ctx, phase.policy()); err != nil {
 		return Played{}, err
 	}
 	if err := configure(ctx, b.connection, phase.extender(checkpoints), readyWithin); err != nil {
@@ -117,6 +118,15 @@ func (b *Bench) phase(ctx, after context.Context, phase Phase, checkpoints strin
 	defer cancel()
 	p := player{connection: b.connection, setup: run.Setup, checkpoints: checkpoints, say: b.say}
 	return p.play(ctx, phase, phase.starts(b.Jobs, b.Local.Nodes))
+}
+
+// install installs Trellis with a share policy, unless it is.
+func (b *Bench) install(ctx context.Context, name policy.Name) error {
+	if b.installed == name {
+		return nil
+	}
+	b.installed = name
+	return b.Local.Install(ctx, string(name), policy.DefaultInterval)
 }
 
 // run has the namespace of a phase and its objects.
