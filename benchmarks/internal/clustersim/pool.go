@@ -39,7 +39,7 @@ func (p pool) take(j *job) {
 	if p.gpu != "" {
 		j.On = []growth.GPU{p.gpu}
 	}
-	p.worker.expect(j)
+	p.expect(j)
 }
 
 // view returns the pools of a cluster as package specon sees them, worker by worker. Moving jobs are on their targets.
