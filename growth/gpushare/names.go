@@ -27,9 +27,11 @@ const (
 	// TuneAnnotation lists the settings that Trellis may change while the job runs: "cpu", "loaders", "batch-size",
 	// "gpu-time", "resources", or "none".
 	TuneAnnotation = "gpushare/tune"
-	// CheckpointAnnotation is how the job saves on request: "socket" (default: by the function that it registers with the shim)
-	// or "none".
+	// CheckpointAnnotation is how the job saves on request: "socket" (default: by the function that it registers with the shim),
+	// "signal:SIGUSR1" or "signal:SIGUSR1:PROCESS" (it writes a file when it receives the signal), or "none".
 	CheckpointAnnotation = "gpushare/checkpoint"
+	// CheckpointPathAnnotation is the file that a job with "signal:SIGUSR1" writes: a path in the container, on a volume.
+	CheckpointPathAnnotation = "gpushare/checkpoint-path"
 	// PausedAnnotation set to "true" on a running pod releases its turns of the GPU and its CPU until it is removed. The pod
 	// keeps its memory.
 	PausedAnnotation = "gpushare/paused"

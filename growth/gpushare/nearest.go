@@ -24,6 +24,7 @@ func UserAnnotations() []string {
 		ProgressAnnotation,
 		TuneAnnotation,
 		CheckpointAnnotation,
+		CheckpointPathAnnotation,
 		PausedAnnotation,
 		SaveAnnotation,
 		MoveAnnotation,
@@ -70,7 +71,7 @@ func UnknownMessage(name string) string {
 		hint = ": did you mean " + nearest + "?"
 	}
 	return fmt.Sprintf("annotation %s is not known%s Users set gpushare/gpu-mem, gpu-count, gpu-cores, metric, target, "+
-		"priority, deadline, elastic, gang, progress, tune, checkpoint, paused, save and move", name, hint)
+		"priority, deadline, elastic, gang, progress, tune, checkpoint, checkpoint-path, paused, save and move", name, hint)
 }
 
 // minSimilarity is the similarity in thousandths below which two names have nothing in common.
@@ -132,6 +133,7 @@ func spellings() []spelling {
 		{"progress", "progress"},
 		{"tune", "tune"},
 		{"checkpoint", "checkpoint"},
+		{"checkpointpath", "checkpoint-path"},
 		{"paused", "paused"},
 		{"save", "save"},
 		{"move", "move"},

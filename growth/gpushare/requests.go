@@ -16,17 +16,59 @@ const (
 	CheckpointSocket Checkpoint = ""
 	// CheckpointNone means that the job does not save on request.
 	CheckpointNone Checkpoint = "none"
+	// CheckpointSignal means that the job writes a file when it receives a signal (SaveSignal).
+	CheckpointSignal Checkpoint = "signal"
+)
+
+// SaveSignal is how a job saves that does not register a function with the shim.
+type SaveSignal struct {
+	// Name is the name of the signal.
+	Name string
+	// Process is the name of the process that receives it; empty for the main process of the container.
+	Process string
+	// Path is the file that the job writes then, in the container.
+	Path string
+}
+
+var (
+	signalPattern = regexp.MustCompile(`^signal:(SIGUSR1|SIGUSR2)(:([A-Za-z0-9_.-]{1,15}))?$`)
+	// pathPattern and climbs describe a path whose file a reader finds at once: absolute, and with neither "." nor "..".
+	pathPattern = regexp.MustCompile(`^(/[^/[:cntrl:]]+)+$`)
+	climbs      = regexp.MustCompile(`/[.][.]?(/|$)`)
 )
 
 func parseCheckpoint(value string, s *Spec) error {
 	switch value {
 	case "", "socket":
 		s.Checkpoint = CheckpointSocket
+		return nil
 	case string(CheckpointNone):
 		s.Checkpoint = CheckpointNone
-	default:
-		return fmt.Errorf("is neither \"socket\" nor \"none\"")
+		return nil
 	}
+	parts := signalPattern.FindStringSubmatch(value)
+	if parts == nil {
+		return fmt.Errorf(`is none of "socket", "signal:SIGUSR1", "signal:SIGUSR1:PROCESS", "none"; SIGUSR2 is as good as SIGUSR1`)
+	}
+	s.Checkpoint = CheckpointSignal
+	s.Signal.Name, s.Signal.Process = parts[1], parts[3]
+	return nil
+}
+
+// parseCheckpointPath runs after parseCheckpoint.
+func parseCheckpointPath(value string, s *Spec) error {
+	signal := s.Checkpoint == CheckpointSignal
+	switch {
+	case value == "" && !signal:
+		return nil
+	case value == "":
+		return fmt.Errorf("is missing: it names the file that the job writes on %s, such as \"/checkpoints/job.pt\"", s.Signal.Name)
+	case !signal:
+		return fmt.Errorf("is for jobs with %s: signal:SIGUSR1; others name their file with gpushare.on_save()", CheckpointAnnotation)
+	case len(value) > maxPath || !pathPattern.MatchString(value) || climbs.MatchString(value):
+		return fmt.Errorf("needs the absolute path of a file inside the container, as in \"/checkpoints/job.pt\"")
+	}
+	s.Signal.Path = value
 	return nil
 }
 

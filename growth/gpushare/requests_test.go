@@ -19,8 +19,44 @@ func TestParse_Checkpoint(t *testing.T) {
 		require.NoError(t, err, value)
 		require.Equal(t, want, s.Checkpoint, value)
 	}
-	_, err := gpushare.Parse(map[string]string{gpushare.MemoryAnnotation: "1", gpushare.CheckpointAnnotation: "disk"})
-	require.ErrorContains(t, err, `annotation gpushare/checkpoint: "disk" is neither "socket" nor "none"`)
+	for _, invalid := range []string{"disk", "signal", "signal:", "signal:SIGKILL", "signal:sigusr1", "signal:SIGUSR1:", "signal:SIGUSR1:a/b", "signal:SIGUSR1:a-name-that-is-too-long"} {
+		_, err := gpushare.Parse(map[string]string{gpushare.MemoryAnnotation: "1", gpushare.CheckpointAnnotation: invalid})
+		require.ErrorContains(t, err, `annotation gpushare/checkpoint: "`+invalid+`" is none of "socket", "signal:SIGUSR1"`)
+	}
+}
+
+func TestParse_CheckpointBySignal(t *testing.T) {
+	parse := func(checkpoint, path string) (gpushare.Spec, error) {
+		annotations := map[string]string{gpushare.MemoryAnnotation: "1", gpushare.CheckpointAnnotation: checkpoint}
+		if path != "" {
+			annotations[gpushare.CheckpointPathAnnotation] = path
+		}
+		return gpushare.Parse(annotations)
+	}
+	for checkpoint, want := range map[string]gpushare.SaveSignal{
+		"signal:SIGUSR1":         {Name: "SIGUSR1", Path: "/ckpt/a.pt"},
+		"signal:SIGUSR2":         {Name: "SIGUSR2", Path: "/ckpt/a.pt"},
+		"signal:SIGUSR1:python3": {Name: "SIGUSR1", Process: "python3", Path: "/ckpt/a.pt"},
+	} {
+		s, err := parse(checkpoint, " /ckpt/a.pt ")
+		require.NoError(t, err, checkpoint)
+		require.Equal(t, gpushare.CheckpointSignal, s.Checkpoint)
+		require.Equal(t, want, s.Signal)
+	}
+	_, err := parse("signal:SIGUSR1", "")
+	require.ErrorContains(t, err, "annotation gpushare/checkpoint-path: is missing: it names the file that the job writes on SIGUSR1")
+	_, err = parse("socket", "/ckpt/a.pt")
+	require.ErrorContains(t, err, "is for jobs with gpushare/checkpoint: signal:SIGUSR1")
+	for _, invalid := range []string{
+		"a.pt", "/", "/ckpt/", "//a.pt", "/ckpt/../a.pt", "/ckpt/..", "/./a.pt", "/ckpt/.", "/a\nb", "/" + strings.Repeat("x", 512),
+	} {
+		_, err := parse("signal:SIGUSR1", invalid)
+		require.ErrorContains(t, err, "needs the absolute path of a file", invalid)
+	}
+	for _, valid := range []string{"/a", "/ckpt/.hidden", "/ckpt/..a", "/ckpt/a b/größe.pt"} {
+		_, err := parse("signal:SIGUSR1", valid)
+		require.NoError(t, err, valid)
+	}
 }
 
 func TestParsePaused(t *testing.T) {

@@ -35,8 +35,9 @@ type Spec struct {
 	Gang Gang
 	// Progress is the source of progress reports.
 	Progress Progress
-	// Checkpoint is how the job saves on request.
+	// Checkpoint is how the job saves on request, Signal what a job needs that saves by a signal.
 	Checkpoint Checkpoint
+	Signal     SaveSignal
 	// Tune lists the knobs that Trellis may turn while the job runs.
 	Tune []Knob
 }
@@ -147,6 +148,7 @@ func parse(annotations map[string]string, needsMemory bool) (Spec, error) {
 		{ProgressAnnotation, parseProgress},
 		{TuneAnnotation, parseTune},
 		{CheckpointAnnotation, parseCheckpoint},
+		{CheckpointPathAnnotation, parseCheckpointPath},
 	} {
 		value, ok := annotations[p.name]
 		if !ok && p.name == MemoryAnnotation {
