@@ -1183,24 +1183,25 @@ def _sync_folder(path):
 
 
 def _record(path):
-    """The record next to a checkpoint, or None if there is no valid one."""
+    """The record next to a checkpoint, or None if there is no valid one. Raises OSError for one that cannot be read."""
     try:
         with open(path + ".record", "rb") as file:
             record = json.loads(file.read(LINE_LIMIT).decode("utf-8"))
-    except (OSError, ValueError, RecursionError):
+    except (FileNotFoundError, ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) and isinstance(record.get("sha256"), str) else None
 
 
 def _verified(path):
-    """The checkpoint at path, or None. Raises CheckpointError for a file that is not the one of its record."""
-    if not os.path.exists(path):
-        return None
-    record = _record(path)
-    if record is None:
-        return Checkpoint(path, None, None)
+    """The checkpoint at path, or None. Raises CheckpointError for a file that is not the one of its record, or cannot be read."""
     try:
+        os.stat(path)
+        record = _record(path)
+        if record is None:
+            return Checkpoint(path, None, None)
         digest = _sha256(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     except OSError as err:
         raise CheckpointError("%s cannot be read: %s" % (path, err)) from err
     for known in (record, record.get("before")):

@@ -2,6 +2,7 @@
 import errno
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -157,6 +158,26 @@ class Failures(Saves):
 
     def test_read_only_volume(self):
         self.refused(self.raising(errno.EROFS), "mounted read-only: mount a writable one")
+
+    def mounted(self, *arguments):
+        """Mount something at the folder of the checkpoint, which needs root."""
+        folder = os.path.dirname(self.path)
+        if subprocess.run(["mount", *arguments, folder], capture_output=True).returncode:
+            self.skipTest("SKIPPED: nothing can be mounted here")
+        self.addCleanup(subprocess.run, ["umount", folder])
+        return folder
+
+    def test_volume_that_becomes_read_only(self):
+        folder = self.mounted("--bind", os.path.dirname(self.path))
+        subprocess.run(["mount", "-o", "remount,ro,bind", folder], check=True)
+        self.refused(self.write, "mounted read-only: mount a writable one")
+
+    def test_volume_that_is_full(self):
+        self.mounted("-t", "tmpfs", "-o", "size=64k", "none")
+        self.job.save()
+        self.old = self.job.resume()
+        self.content = b"x" * 200000
+        self.refused(self.write, "the volume is full: free space on it")
 
     def test_any_error_of_the_function(self):
         self.refused(lambda path: [][1], "IndexError: list index out of range")
@@ -318,6 +339,48 @@ class Resume(Saves):
             with open(self.path + ".record", "wb") as file:
                 file.write(record)
             self.assertEqual(self.job.resume(), (self.path, None, None))
+
+
+class OnTheTarget(Saves):
+    """A job that moved ends with the reason, and does not start over, if its checkpoint is not what it saved."""
+    PROGRAM = "import gpushare, sys\ngpushare.on_save(lambda path: None, sys.argv[1])\nprint(gpushare.resume())"
+
+    def setUp(self):
+        super().setUp()
+        self.job.on_save(self.write, self.path)
+        self.job.step(step=3)
+        self.job.save()
+
+    def refused(self, reason, **options):
+        shutil.copy(str(SHIM), self.folder)
+        process = subprocess.run([sys.executable, "-c", self.PROGRAM, self.path], env=dict(os.environ, PYTHONPATH=self.folder),
+                                 capture_output=True, text=True, **options)
+        self.assertNotEqual(process.returncode, 0, process.stdout)
+        self.assertIn("CheckpointError: " + self.path, process.stderr)
+        self.assertIn(reason, process.stderr)
+
+    def test_wrong_hash(self):
+        with open(self.path, "ab") as file:
+            file.write(b"more")
+        self.refused("is not the checkpoint that was saved")
+
+    def test_short_file(self):
+        with open(self.path, "r+b") as file:
+            file.truncate(1)
+        self.refused("is not the checkpoint that was saved")
+
+    def test_unreadable(self):
+        """Another user on the target, as with another mapping of users on its volume."""
+        if os.getuid() != 0:
+            self.skipTest("SKIPPED: this test runs a job as another user, which needs root")
+        folder = os.path.dirname(self.path)
+        os.chmod(self.folder, 0o755)
+        for closed in (self.path, self.path + ".record", folder):
+            with self.subTest(closed=closed):
+                mode = os.stat(closed).st_mode
+                os.chmod(closed, 0)
+                self.refused("cannot be read: [Errno 13] Permission denied", user=65534, group=65534, extra_groups=[])
+                os.chmod(closed, mode)
 
 
 class Terminated(Saves):
