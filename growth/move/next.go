@@ -2,6 +2,7 @@ package move
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -159,7 +160,7 @@ func (l Limits) placed(r Record, seen Seen, now time.Time) Record {
 	case seen.Step >= r.Checkpoint.Step && seen.Step > 0:
 		return r.enter(Restored, now)
 	case seen.New.Ended:
-		return r.abort("the new pod ended without a report", now)
+		return r.abort(strings.TrimSuffix("the new pod ended without a report: "+seen.Trouble, ": "), now)
 	case seen.Fails && now.Sub(r.Since) > l.Fail:
 		return r.abort("the new pod does not run: "+seen.Trouble, now)
 	case now.Sub(r.Since) > l.Restore && seen.Trouble != "":

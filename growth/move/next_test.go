@@ -61,6 +61,8 @@ func TestNext(t *testing.T) {
 		"another pod came":             {state: move.Placed, seen: move.Seen{New: &move.Pod{UID: "other", Node: "b"}}, want: move.Aborted, because: "the new pod was deleted"},
 		"it starts from the beginning": {state: move.Placed, seen: move.Seen{New: placed, Step: 3}, after: limits.Restore + 1, want: move.Aborted, because: "the new pod reported no step from 40 on within 10m0s"},
 
+		"it ends at once":         {state: move.Placed, seen: move.Seen{New: &move.Pod{UID: "new", Node: "b", Ended: true}}, want: move.Aborted, because: "the new pod ended without a report"},
+		"it ends with an error":   {state: move.Placed, seen: move.Seen{New: &move.Pod{UID: "new", Node: "b", Ended: true}, Trouble: "exit code 1", Fails: true}, want: move.Aborted, because: "the new pod ended without a report: exit code 1"},
 		"it fails for a moment":   {state: move.Placed, seen: move.Seen{New: placed, Fails: true, Trouble: "exit code 1"}, want: move.Placed},
 		"it fails for long":       {state: move.Placed, seen: move.Seen{New: placed, Fails: true, Trouble: "exit code 1"}, after: limits.Fail + 1, want: move.Aborted, because: "the new pod does not run: exit code 1"},
 		"its volume is not there": {state: move.Placed, seen: move.Seen{New: placed, Trouble: "ContainerCreating"}, after: limits.Restore + 1, want: move.Aborted, because: "the new pod did not run within 10m0s: ContainerCreating"},
