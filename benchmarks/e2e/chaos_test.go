@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"bufio"
 	"context"
 	"flag"
 	"fmt"
@@ -21,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	internalchaos "github.com/trellis-gpu/trellis/benchmarks/internal/chaos"
 	"github.com/trellis-gpu/trellis/growth/move"
 )
 
@@ -108,7 +108,7 @@ func (m *moves) disturbed(t *testing.T, seen *transitions, victim string, state 
 		wait.Add(1)
 		seen.when(name, func(now move.State) {
 			if now == state || now.Final() {
-				once.Do(func() { defer wait.Done(); m.kill(t, victim, pod, to) })
+				once.Do(func() { go func() { defer wait.Done(); m.kill(t, victim, pod, to) }() }) // the log is read on meanwhile
 			}
 		})
 		m.plugin(t, "move", pod.Name, "-n", pod.Namespace, "--to", to)
@@ -272,15 +272,13 @@ func (m *moves) podStates(ctx context.Context) string {
 
 func (m *moves) readMoves(ctx context.Context, s *transitions, pod corev1.Pod, since *metav1.Time) {
 	stream, err := m.Kubernetes.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
-		Container: "extender", Follow: true, SinceTime: since,
+		Container: "extender", Follow: true, Timestamps: true, SinceTime: since,
 	}).Stream(ctx)
 	if err != nil {
 		return
 	}
 	defer stream.Close()
-	for lines := bufio.NewScanner(stream); lines.Scan(); *since = metav1.Now() {
-		s.line(lines.Text())
-	}
+	internalchaos.Lines(stream, &since.Time, s.line)
 }
 
 func (s *transitions) line(text string) {
