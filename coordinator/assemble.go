@@ -28,6 +28,7 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/probes"
 	"github.com/trellis-gpu/trellis/coordinator/internal/publish"
 	"github.com/trellis-gpu/trellis/coordinator/internal/recall"
+	"github.com/trellis-gpu/trellis/coordinator/internal/signalsave"
 	"github.com/trellis-gpu/trellis/coordinator/internal/turns"
 	"github.com/trellis-gpu/trellis/daemon"
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
@@ -131,17 +132,21 @@ func assemble(c *config.Config, log *slog.Logger) (*parts, error) {
 	}
 	p.loop.Restore(known)
 	p.ports = loop.Ports{
-		Sockets:  p.sockets,
-		Usages:   cgroups,
-		Logs:     podlog.Logs{Root: c.PodLogs, Log: log},
-		Files:    jobfile.Files{Proc: "/proc", Processes: cgroups, Log: log},
-		Enforcer: p.enforcer,
-		Records:  p.records,
-		Pods:     p.pods,
-		Memory:   p.memory,
+		Sockets:     p.sockets,
+		Usages:      cgroups,
+		Logs:        podlog.Logs{Root: c.PodLogs, Log: log},
+		Files:       jobfile.Files{Proc: "/proc", Processes: cgroups, Log: log},
+		Enforcer:    p.enforcer,
+		Checkpoints: signalsave.Saver{Proc: "/proc", Processes: cgroups},
+		Records:     p.records,
+		Pods:        p.pods,
+		Memory:      p.memory,
 		// A Direct asks for no changes of memory requests: see node.Config.DirectWeights.
 		MemoryRequests: enforce.Memory{Worker: worker, Result: p.loop.MemoryResized},
 		Models:         p.bus,
+	}
+	if c.Freeze {
+		p.ports.Freezer = p.freezer
 	}
 	if c.Decisions().GPUTime != policy.GPUTimeOff {
 		p.ports.Turns = p.turns
@@ -197,7 +202,7 @@ func (p *parts) join(c *config.Config, registry *prometheus.Registry) (err error
 // thaw thaws what this or an earlier coordinator has frozen, also if this one freezes nothing.
 func (p *parts) thaw() {
 	if thawed, err := p.freezer.ThawAll(); thawed > 0 || err != nil {
-		p.log.Warn("thawed the containers of jobs that were frozen between their turns", "containers", thawed, "err", err)
+		p.log.Warn("thawed the containers of jobs that were frozen", "containers", thawed, "err", err)
 	}
 }
 

@@ -21,6 +21,8 @@
 //	                                                     │
 //	CPU requests of pods          enforce ◄──────────────┤ API server, or cgroup weights
 //	loaders, batch size           observe/socket ◄───────┤ messages to the jobs
+//	saves by a signal             signalsave ◄───────────┤ signals, and the files that jobs write then
+//	pauses without the shim       freeze ◄───────────────┤ freezer of cgroup v2
 //	plan of the GPUs' time        turns ◄────────────────┤ growth/turn per group of GPUs, on turn sockets
 //	samples, load                 publish.Records ◄──────┤ bus
 //	events, annotations           publish.Pods ◄─────────┤ API server

@@ -48,7 +48,8 @@ func TestMoves(t *testing.T) {
 			t.Run(job.Name+" moves twice", func(t *testing.T) { t.Parallel(); m.movesTwice(t, job) })
 		}
 		t.Run("pause and resume", func(t *testing.T) { t.Parallel(); m.pauses(t) })
-		t.Run("save", func(t *testing.T) { t.Parallel(); m.saves(t) })
+		t.Run("save", func(t *testing.T) { t.Parallel(); m.saves(t, m.saver("saver")) })
+		t.Run("save by a signal", func(t *testing.T) { t.Parallel(); m.saves(t, m.signalSaver("signalled")) })
 		t.Run("a job that cannot save stays", func(t *testing.T) { t.Parallel(); m.refuses(t) })
 	})
 	want := undisturbed()

@@ -39,6 +39,32 @@ func (m *moves) saver(name string) *corev1.Pod {
 	return pod
 }
 
+// signalScript is a job with the same checkpoint that knows nothing of Trellis. It saves on SIGUSR1.
+const signalScript = `
+import os, signal, sys, time
+step = 0
+def save(*_):
+    with open("/checkpoints/job.new", "w") as file:
+        file.write(str(step))
+    os.replace("/checkpoints/job.new", "/checkpoints/job.txt")
+signal.signal(signal.SIGUSR1, save)
+signal.signal(signal.SIGTERM, lambda *_: time.sleep(6) or sys.exit(143))
+for step in range(1, 1_000_000):
+    print("step=%d loss=%.4f" % (step, 1 / step), flush=True)
+    time.sleep(.1)
+`
+
+// signalSaver returns a job that runs signalScript.
+func (m *moves) signalSaver(name string) *corev1.Pod {
+	pod := m.longJob(name, "1Gi")
+	pod.Spec.Containers[0].Command = []string{m.run.Setup.Python, "-c", signalScript}
+	pod.Annotations[gpushare.ProgressAnnotation] = "log:step=(?P<step>[0-9]+) loss=([0-9.]+)"
+	pod.Annotations[gpushare.CheckpointAnnotation] = "signal:SIGUSR1"
+	pod.Annotations[gpushare.CheckpointPathAnnotation] = "/checkpoints/job.txt"
+	m.share(pod, name)
+	return pod
+}
+
 // pauses lets a running job wait, and continue.
 func (m *moves) pauses(t *testing.T) {
 	m.create(t, m.saver("waiter"))
@@ -56,29 +82,30 @@ func (m *moves) pauses(t *testing.T) {
 }
 
 // saves asks a job to save, and deletes its pod, which saves too.
-func (m *moves) saves(t *testing.T) {
-	m.create(t, m.saver("saver"))
-	eventually(t, "it trains", startTime, func() bool { return m.step(t, "saver") > 5 })
-	m.plugin(t, "save", "saver", "-n", m.run.Setup.Namespace)
+func (m *moves) saves(t *testing.T, pod *corev1.Pod) {
+	name := pod.Name
+	m.create(t, pod)
+	eventually(t, "it trains", startTime, func() bool { return m.step(t, name) > 5 })
+	m.plugin(t, "save", name, "-n", m.run.Setup.Namespace)
 	var answer gpushare.Saved
 	eventually(t, "the pod has the answer", time.Minute, func() bool {
 		var err error
-		answer, err = gpushare.ParseSaved(m.pod(t, "saver").Annotations[gpushare.SavedAnnotation])
+		answer, err = gpushare.ParseSaved(m.pod(t, name).Annotations[gpushare.SavedAnnotation])
 		return err == nil
 	})
 	require.Empty(t, answer.Failed)
-	require.True(t, m.hasEvent(t, "saver", "Saved", "because its user asked for it"))
-	content, err := os.ReadFile(filepath.Join(m.folder, "saver", "job.txt"))
+	require.True(t, m.hasEvent(t, name, "Saved", "because its user asked for it"))
+	content, err := os.ReadFile(filepath.Join(m.folder, name, "job.txt"))
 	require.NoError(t, err)
 	sum := sha256.Sum256(content)
 	require.Equal(t, hex.EncodeToString(sum[:]), answer.SHA256)
 
 	began := time.Now()
-	require.NoError(t, m.Kubernetes.CoreV1().Pods(m.run.Setup.Namespace).Delete(t.Context(), "saver", metav1.DeleteOptions{}))
-	eventually(t, "it has saved again", time.Minute, func() bool { return m.hasEvent(t, "saver", "Saved", "because its pod is being deleted") })
-	eventually(t, "its pod is gone", time.Minute, func() bool { return !m.exists(t, "saver") })
+	require.NoError(t, m.Kubernetes.CoreV1().Pods(m.run.Setup.Namespace).Delete(t.Context(), name, metav1.DeleteOptions{}))
+	eventually(t, "it has saved again", time.Minute, func() bool { return m.hasEvent(t, name, "Saved", "because its pod is being deleted") })
+	eventually(t, "its pod is gone", time.Minute, func() bool { return !m.exists(t, name) })
 	require.Less(t, time.Since(began), 10*time.Second, "within its grace period")
-	later, err := os.ReadFile(filepath.Join(m.folder, "saver", "job.txt"))
+	later, err := os.ReadFile(filepath.Join(m.folder, name, "job.txt"))
 	require.NoError(t, err)
 	require.NotEqual(t, content, later)
 }

@@ -33,8 +33,8 @@ func (n *Node) update(j *job, pod Pod) {
 	before := j.pod
 	j.pod = pod
 	n.followProcesses(j)
-	n.followPause(j)
 	n.followSave(j)
+	n.followPause(j)
 	j.refusal.Changed = j.refusal.Changed || pod.differs(before)
 	n.observeWriter(j, before.Requests())
 	n.observeMemory(j, before.Memory)
@@ -93,8 +93,8 @@ func (n *Node) arrive(pod Pod) {
 	n.log(Info, "job arrived", "job", pod.Ref, "uid", uid, "category", j.category, "progress", spec.Progress.Source)
 	n.syncSlots()
 	n.deliver(j)
-	n.followPause(j)
 	n.followSave(j)
+	n.followPause(j)
 	n.interrupt("arrival", true)
 }
 
@@ -142,6 +142,7 @@ func (n *Node) leave(j *job) {
 	uid := j.pod.Ref.UID
 	n.announceEnd(j)
 	n.hush(j)
+	n.thaw(j)
 	if j.spec.Progress.Source != gpushare.FromSocket {
 		n.out.Unfollow = append(n.out.Unfollow, uid)
 	}

@@ -27,6 +27,10 @@ type Effects struct {
 	// Stops are sent like Configs. Saves are sent to the connections that a slot has now, and repeated until they are answered.
 	Stops []SlotStop
 	Saves []SlotSave
+	// SignalSaves are for jobs that save by a signal, each once.
+	SignalSaves []SignalSave
+	// Freezes are for paused jobs without the shim.
+	Freezes []ContainerFreeze
 
 	// Turns replaces the division of the GPUs' time. Nil keeps it.
 	Turns *TurnPlan

@@ -172,6 +172,26 @@ type CheckpointFailed struct {
 	Failed     wire.Failed
 }
 
+// SignalAnswered has what came of a SignalSave.
+type SignalAnswered struct {
+	Pod     growth.PodUID
+	Request int64
+	// SHA256 is that of the complete file on the disk. Err is why there is none; empty if there is one.
+	SHA256 string
+	Err    string
+	// Ended is set if no process was left to receive the signal.
+	Ended bool
+}
+
+// FreezeFinished has the result of a ContainerFreeze: whether the container is frozen now, and why if that is not what was
+// ordered.
+type FreezeFinished struct {
+	Pod       growth.PodUID
+	Container string
+	Frozen    bool
+	Err       string
+}
+
 // ProcessStopped has the answer of a process to a wire.Stop.
 type ProcessStopped struct {
 	Slot       string

@@ -48,6 +48,9 @@ type harness struct {
 	sent        map[string]wire.Config
 	stopped     map[string]wire.Stop
 	saves       map[string]wire.Save
+	signals     []node.SignalSave
+	frozen      map[string]bool           // by container
+	unfreezable string                    // why no container can be frozen; empty if they can
 	gangs       map[string]*bus.GangRanks // what the node says on the bus
 	refuse      node.ResizeResult         // the API server's answer to resizes
 	held        bool                      // results of resizes are not reported
@@ -70,6 +73,7 @@ func newHarness(t *testing.T) *harness {
 		sent:        map[string]wire.Config{},
 		stopped:     map[string]wire.Stop{},
 		saves:       map[string]wire.Save{},
+		frozen:      map[string]bool{},
 		gangs:       map[string]*bus.GangRanks{},
 		published:   map[programs.ID][]programs.Run{},
 	}
@@ -109,6 +113,7 @@ func (w *harness) step(e node.Event) {
 	for _, s := range effects.Saves {
 		w.saves[s.Slot] = s.Save
 	}
+	w.signals = append(w.signals, effects.SignalSaves...)
 	for _, g := range effects.Gangs {
 		w.gangs[g.Gang] = g.Record
 	}
@@ -156,6 +161,19 @@ func (w *harness) step(e node.Event) {
 	for _, r := range effects.Resizes {
 		w.resize(r)
 	}
+	for _, f := range effects.Freezes {
+		w.freeze(f)
+	}
+}
+
+// freeze plays the kernel.
+func (w *harness) freeze(f node.ContainerFreeze) {
+	done := node.FreezeFinished{Pod: f.Pod, Container: f.Container, Frozen: f.Frozen}
+	if f.Frozen && w.unfreezable != "" {
+		done.Frozen, done.Err = false, w.unfreezable
+	}
+	w.frozen[f.Container] = done.Frozen
+	w.step(done)
 }
 
 // resize plays the API server and kubelet.
@@ -169,7 +187,7 @@ func (w *harness) resize(r node.Resize) {
 		return
 	}
 	before := pod
-	pod.Containers = []node.Container{{Name: "train", Request: r.Requests["train"]}}
+	pod.Containers = []node.Container{{Name: "train", Request: r.Requests["train"], ID: pod.Trainer().ID}}
 	if r.Original != "" {
 		pod.Annotations[gpushare.RequestAnnotation] = r.Original
 	}

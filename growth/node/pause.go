@@ -27,6 +27,7 @@ const (
 // identifies the job has the state.
 type pause struct {
 	halt     halt.Job
+	frozen   halt.Frozen
 	asked    time.Time // when the user paused the job; zero if it is not paused
 	level    pauseLevel
 	why      string    // why it is no more than that
@@ -43,7 +44,7 @@ const (
 	running pauseLevel = iota
 	// withoutCPU: its processes run, with the least CPU request.
 	withoutCPU
-	// stopped: its processes wait between two steps.
+	// stopped: its processes wait between two steps, or are frozen.
 	stopped
 )
 
@@ -123,6 +124,7 @@ func (n *Node) followPause(of *job) {
 	j := of.identity()
 	pods := n.podsOf(j)
 	wanted := n.wantsPause(pods) || n.pausedElsewhere(j)
+	wanted = wanted && !j.savesFirst()
 	p := &j.pause
 	switch {
 	case wanted && p.asked.IsZero():
@@ -132,6 +134,7 @@ func (n *Node) followPause(of *job) {
 		p.asked = time.Time{}
 	}
 	n.orderStop(j, pods, n.stops(j))
+	n.orderFreeze(j, wanted)
 	level, why := n.pauseLevel(j, wanted)
 	n.setPause(j, pods, level, why)
 	if p.level != running {
@@ -193,8 +196,8 @@ func (n *Node) pauseLevel(j *job, wanted bool) (level pauseLevel, why string) {
 		return running, ""
 	case p.halt.Stopped():
 		return stopped, ""
-	case !p.halt.Connected() && (j.leader().spec.Progress.Source != gpushare.FromSocket || waited >= obeyTime):
-		return withoutCPU, "it is not connected through the shim (gpushare.step), so nothing lets it wait between two steps"
+	case n.lacksShim(j):
+		return n.levelWithoutShim(j)
 	case p.halt.Incomplete() && waited >= obeyTime:
 		return withoutCPU, "some of its ranks run elsewhere and do not answer, and all ranks stop after the same step or none does"
 	case p.halt.Connected() && !p.halt.Obeys() && waited >= obeyTime:
@@ -227,6 +230,10 @@ func (n *Node) setPause(j *job, pods []*job, level pauseLevel, why string) {
 func (n *Node) announcePause(pod *job, before pauseLevel) {
 	p := pod.identity().pause
 	switch {
+	case p.level == stopped && p.frozen.Is(pod.pod.Trainer().ID):
+		n.event(pod, 0, false, "Paused", fmt.Sprintf("The processes of the job are frozen, because %s is \"true\": other jobs have its time of the GPU and "+
+			"its CPU. It keeps its memory, and answers no connection. Remove the annotation to let it continue (kubectl gpushare resume)",
+			gpushare.PausedAnnotation))
 	case p.level == stopped:
 		n.event(pod, 0, false, "Paused", fmt.Sprintf("The job waits after step %d, because %s is \"true\": other jobs have its time of the GPU and its CPU. "+
 			"It keeps its memory. Remove the annotation to let it continue (kubectl gpushare resume)", p.halt.Step(), gpushare.PausedAnnotation))

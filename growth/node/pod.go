@@ -41,6 +41,10 @@ type Pod struct {
 	SharedMemory growth.MiB
 	// Threads is the size of the thread pools of each process of the container that trains; 0 if the pod does not set it.
 	Threads int
+	// Volumes are the folders at which the container that trains mounts volumes.
+	Volumes []string
+	// Probed is set if kubelet restarts a container of the pod that does not answer (liveness probe).
+	Probed bool
 	// Containers are the app containers, in the pod's order. Their requests may be changed.
 	Containers []Container
 	// Memory is the memory request of the container that trains.

@@ -31,10 +31,12 @@ type saving struct {
 	answer  string        // what was written for the last request
 	// answered is the last request on this pod that has been answered.
 	answered string
-	atEnd    bool      // a request was made because the pod is being deleted
-	invalid  string    // the value that an event has named
-	number   int64     // of the last request
-	began    time.Time // when it was made
+	atEnd    bool   // a request was made because the pod is being deleted
+	invalid  string // the value that an event has named
+	number   int64  // of the last request
+	// signalled is the number of the last request that a signal was sent for, and step the last reported step then.
+	signalled, step int64
+	began           time.Time // when it was made
 }
 
 // needsStop reports whether the ranks of the job must stop after the same step for the open request.
@@ -55,6 +57,10 @@ func (n *Node) followSave(of *job) {
 func (n *Node) followRequest(j *job) {
 	s := &j.save
 	if s.request == nil {
+		return
+	}
+	if j.savesBySignal() {
+		n.followSignal(j)
 		return
 	}
 	if n.spansNodes(j) {
@@ -138,7 +144,8 @@ func (n *Node) savesAtEnd(of *job, pod Pod) bool {
 		return false
 	}
 	s.atEnd = true
-	if j.spec.Checkpoint == gpushare.CheckpointNone || !j.pause.halt.Connected() || j.hasSavedAll() {
+	reached := j.savesBySignal() || j.pause.halt.Connected()
+	if j.spec.Checkpoint == gpushare.CheckpointNone || !reached || j.hasSavedAll() {
 		return false
 	}
 	left := pod.Deadline.Sub(n.now)
@@ -149,7 +156,7 @@ func (n *Node) savesAtEnd(of *job, pod Pod) bool {
 	}
 	s.request = nil // the present one takes its place
 	name := ""
-	if n.spansNodes(j) {
+	if n.spansNodes(j) && !j.savesBySignal() {
 		name = fmt.Sprintf("%s%d", endName, n.now.UnixMilli())
 		s.handled = name
 	}
@@ -157,9 +164,17 @@ func (n *Node) savesAtEnd(of *job, pod Pod) bool {
 	return s.request != nil
 }
 
-// hasSavedAll reports whether the job waits after the step that it has saved, as one that is moved does.
+// hasSavedAll reports whether the job waits after the step that it has saved, as one that is moved does. One that is frozen has
+// saved just before.
 func (j *job) hasSavedAll() bool {
-	return j.save.request == nil && j.save.last != nil && j.pause.level == stopped && j.save.last.Step == j.pause.halt.Step()
+	s, p := &j.save, &j.pause
+	if s.request != nil || s.last == nil || p.level != stopped {
+		return false
+	}
+	if p.frozen.Is(j.pod.Trainer().ID) {
+		return !s.last.At.Before(p.asked)
+	}
+	return s.last.Step == p.halt.Step()
 }
 
 // beginSave asks the job to save.
@@ -172,6 +187,8 @@ func (n *Node) beginSave(j *job, name string, deadline time.Time) {
 	switch h := &j.pause.halt; {
 	case j.spec.Checkpoint == gpushare.CheckpointNone:
 		why = gpushare.CheckpointAnnotation + " is \"none\""
+	case j.savesBySignal():
+		why = n.cannotSignal(j)
 	case !h.Connected():
 		why = "it is not connected through the shim: register a function with gpushare.on_save(), and call gpushare.step()"
 	case h.Incomplete() && !n.spansNodes(j):

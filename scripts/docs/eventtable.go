@@ -33,13 +33,13 @@ var explanations = []explanation{
 	},
 	{
 		Reason: "Paused", From: "coordinator", On: "pod", Type: "Normal",
-		Meaning: "The user has paused the job (`gpushare/paused`). It waits between two steps; its time of the GPU and its CPU go to other jobs.",
+		Meaning: "The user has paused the job (`gpushare/paused`). It waits between two steps, or is frozen if it does not use the shim (`--freeze`); its time of the GPU and its CPU go to other jobs.",
 		Advice:  "`kubectl gpushare resume` lets it continue.",
 	},
 	{
 		Reason: "PausedPartly", From: "coordinator", On: "pod", Type: "Warning",
 		Meaning: "The user has paused the job, but it cannot be stopped, for the reason in the message. It has the least CPU request, and computes with what others leave.",
-		Advice:  "Let the job call `gpushare.step`. Ranks on several nodes need pods of one owner with one command, or `gpushare/gang`.",
+		Advice:  "Let the job call `gpushare.step`, or install the component `gpu-freezer`. Ranks on several nodes need pods of one owner with one command, or `gpushare/gang`.",
 	},
 	{
 		Reason: "Resumed", From: "coordinator", On: "pod", Type: "Normal",
@@ -54,7 +54,7 @@ var explanations = []explanation{
 	{
 		Reason: "SaveFailed", From: "coordinator", On: "pod", Type: "Warning",
 		Meaning: "The job has not saved on request, for the reason in the message. The checkpoint before is as it was.",
-		Advice:  "Do what the message says: free space, mount a writable volume, register a save function, or raise `terminationGracePeriodSeconds`. Then request it again.",
+		Advice:  "Do what the message says: free space, mount a writable volume, register a save function or a handler of the signal, or raise `terminationGracePeriodSeconds`. Then request it again.",
 	},
 	{
 		Reason: "GangWaits", From: "extender", On: "pod", Type: "Normal",

@@ -35,7 +35,8 @@ type Freezer struct {
 	log        *slog.Logger
 
 	mu    sync.Mutex
-	known map[string]bool // folders in the record
+	known map[string]bool  // folders in the record
+	holds map[string]*hold // by container
 }
 
 // New returns a freezer below the root of the node's cgroups. folder is the coordinator's private folder, which must exist.
@@ -45,6 +46,7 @@ func New(root, folder string, containers Containers, log *slog.Logger) *Freezer 
 		record:     record{path: filepath.Join(folder, fileName), root: root},
 		log:        log,
 		known:      map[string]bool{},
+		holds:      map[string]*hold{},
 	}
 }
 
@@ -71,8 +73,8 @@ func (f *Freezer) ThawAll() (thawed int, err error) {
 	return thawed, errors.Join(append(failed, err)...)
 }
 
-// Freeze stops all processes of a container. If it fails the container is not frozen.
-func (f *Freezer) Freeze(pod growth.PodUID, container string) error {
+// freeze stops all processes of a container. If it fails the container is not frozen.
+func (f *Freezer) freeze(pod growth.PodUID, container string) error {
 	folder, err := f.containers.Container(pod, container)
 	if err != nil {
 		return err
@@ -96,8 +98,8 @@ func (f *Freezer) Freeze(pod growth.PodUID, container string) error {
 	return nil
 }
 
-// Thaw continues all processes of a container. A container that has ended is thawed.
-func (f *Freezer) Thaw(pod growth.PodUID, container string) error {
+// thaw continues all processes of a container. A container that has ended is thawed.
+func (f *Freezer) thaw(pod growth.PodUID, container string) error {
 	folder, err := f.containers.Container(pod, container)
 	if err == nil {
 		err = write(folder, "0")

@@ -82,6 +82,34 @@ func TestFreezer_ExplainsMissingFreezer(t *testing.T) {
 	require.NoError(t, f.Thaw("a", "c2"), "it has ended")
 }
 
+// A container runs once neither its turn nor a pause wants it frozen.
+func TestFreezer_TurnsAndPausesHoldAContainerTogether(t *testing.T) {
+	type step struct {
+		call func(*Freezer) error
+		want string
+	}
+	freeze := func(f *Freezer) error { return f.Freeze("a", "c1") }
+	thaw := func(f *Freezer) error { return f.Thaw("a", "c1") }
+	pause := func(f *Freezer) error { return f.Pause("a", "c1") }
+	resume := func(f *Freezer) error { return f.Resume("a", "c1") }
+	for name, steps := range map[string][]step{
+		"the turn ends first":  {{freeze, "1"}, {pause, "1"}, {thaw, "1"}, {resume, "0"}},
+		"the pause ends first": {{pause, "1"}, {freeze, "1"}, {resume, "1"}, {thaw, "0"}},
+		"a pause twice":        {{pause, "1"}, {pause, "1"}, {resume, "0"}, {resume, "0"}},
+		"only turns":           {{freeze, "1"}, {thaw, "0"}, {freeze, "1"}, {thaw, "0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root, folder := tree(t, "populated 1\nfrozen 1\n")
+			f := New(root, t.TempDir(), folders{"c1": folder}, slog.New(slog.DiscardHandler))
+			for i, s := range steps {
+				require.NoError(t, s.call(f))
+				require.Equal(t, s.want, content1(t, folder)[:1], "step %d", i+1)
+			}
+			require.Empty(t, f.holds)
+		})
+	}
+}
+
 func TestRecord_IgnoresWhatIsNotBelowTheRoot(t *testing.T) {
 	root, folder := tree(t, "frozen 1\n")
 	private := t.TempDir()

@@ -19,6 +19,12 @@ func (l *Loop) execute(e node.Effects) {
 	if e.Turns != nil && l.ports.Turns != nil {
 		l.ports.Turns.Plan(*e.Turns)
 	}
+	for _, s := range e.SignalSaves {
+		l.saveBySignal(s)
+	}
+	for _, f := range e.Freezes {
+		l.freeze(f)
+	}
 	for _, pod := range e.Unfollow {
 		l.unfollow(pod)
 	}

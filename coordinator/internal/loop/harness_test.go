@@ -57,6 +57,9 @@ type harness struct {
 	direct      map[growth.PodUID]growth.MilliCPU // weights by pod, if they are written directly
 	// logs reads the logs of pods; nil: the harness keeps the sinks.
 	logs loop.Logs
+	// checkpoints and freezer are nil unless a test sets them.
+	checkpoints loop.Checkpoints
+	freezer     loop.Freezer
 	// worker creates the worker that executes resizes; nil: the harness executes them.
 	worker func(results func(enforce.Result)) *enforce.Worker
 	// kill ends the coordinator without waiting for it.
@@ -115,6 +118,9 @@ func (h *harness) start(name policy.Name) (stop func()) {
 			Pods:     h,
 			Memory:   h,
 			Models:   session,
+
+			Checkpoints: h.checkpoints,
+			Freezer:     h.freezer,
 		})
 	})
 	wg.Go(func() { l.FollowAllocations(ctx, session, "node") })

@@ -21,6 +21,7 @@ type Loop struct {
 	log      *slog.Logger
 	inbox    chan func()
 	done     chan struct{}
+	freezes  freezes
 	memory   node.Memory
 
 	// The fields below belong to the goroutine of Run.
@@ -59,6 +60,7 @@ func (l *Loop) Restore(m node.Memory) { l.memory = m }
 
 // Run steps the node until ctx ends. Shares then stay as they are.
 func (l *Loop) Run(ctx context.Context, ports Ports) error {
+	defer l.freezes.running.Wait() // so that the caller can thaw all
 	defer close(l.done)
 	l.ctx, l.ports = ctx, ports
 	l.step(node.MemoryRestored{Memory: l.memory})

@@ -71,6 +71,18 @@ type MemoryRequests interface {
 	EnforceMemory(r node.MemoryResize)
 }
 
+// Checkpoints lets jobs save by a signal.
+type Checkpoints interface {
+	// Save returns the SHA-256 of the file that the job has written, or why it has not, at the deadline of the request at the latest.
+	Save(ctx context.Context, r node.SignalSave) (sha256 string, err error)
+}
+
+// Freezer stops and continues the processes of containers while their jobs are paused.
+type Freezer interface {
+	Pause(pod growth.PodUID, container string) error
+	Resume(pod growth.PodUID, container string) error
+}
+
 // Records publishes on the bus. It never blocks.
 type Records interface {
 	// Sample publishes a sample. An urgent one does not wait for the usual gap between two writes.
@@ -109,6 +121,9 @@ type Ports struct {
 	Logs     Logs
 	Files    Files
 	Enforcer Enforcer
+	// Checkpoints is nil where no signals are sent, Freezer where nothing is frozen.
+	Checkpoints Checkpoints
+	Freezer     Freezer
 	// MemoryRequests is nil where requests cannot be changed.
 	MemoryRequests MemoryRequests
 	Records        Records

@@ -126,7 +126,7 @@ func (h *harness) Enforce(resizes []node.Resize) {
 				h.loop.Resized(enforce.Result{Resize: t, Weight: int64(t.To), Verified: true})
 				continue
 			}
-			pod.Containers = []node.Container{{Name: "train", Request: t.Requests["train"]}}
+			pod.Containers = []node.Container{{Name: "train", Request: t.Requests["train"], ID: pod.Trainer().ID}}
 			if t.Original != "" {
 				pod.Annotations[gpushare.RequestAnnotation] = t.Original
 			}

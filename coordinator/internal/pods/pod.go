@@ -52,6 +52,8 @@ func Read(p *corev1.Pod) node.Pod {
 	pod.Memory = memory(p, pod.Trainer().Name)
 	pod.SharedMemory = sharedMemory(p, pod.Trainer().Name)
 	pod.Threads = threads(p, pod.Trainer().Name)
+	pod.Volumes = volumes(p, pod.Trainer().Name)
+	pod.Probed = probed(p)
 	return pod
 }
 
