@@ -69,11 +69,11 @@ func TestNode_JobThatIsNotFrozenSaysWhy(t *testing.T) {
 					return asked
 				}
 			},
-			why: "its pod has several containers",
+			why: "its pod has several containers, which may wait for each other",
 		},
 		"ranks elsewhere": {
 			before: func(w *harness) { w.change("a", func(pod *node.Pod) { pod.Distributed = true }) },
-			why:    "it has several ranks",
+			why:    "it has several ranks, which wait for each other",
 		},
 		"clients of MPS": {
 			before: func(w *harness) { w.step(node.InventoryChanged{Computes: true, MPS: true}) },

@@ -5,7 +5,7 @@ import "time"
 // settleTime is how long a file must not have changed before it counts as complete.
 const settleTime = time.Second
 
-// File is what tells whether a file has changed. The zero value means that there is none.
+// File identifies the content of a file: it differs if the file has changed. The zero value means that there is none.
 type File struct {
 	Device, Inode uint64
 	Size          int64
