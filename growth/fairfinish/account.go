@@ -22,7 +22,9 @@ type Account struct {
 	CPUWaitKnown bool           `json:"queuedKnown,omitempty"`
 	// Remaining is the last prediction of the job's remaining work.
 	Remaining remaining.Estimate `json:"left"`
-	Weight    float64            `json:"weight"`
+	// Doubtful is that of the job at the last decision.
+	Doubtful bool    `json:"-"`
+	Weight   float64 `json:"weight"`
 	// Limit is the largest number of cores that the job can use, as declared and as learned from its usage.
 	Limit float64 `json:"limit"`
 	// GrantedCores is the grant of the last decision.
@@ -52,7 +54,7 @@ func (a Account) size() (low, likely growth.Work) {
 	switch {
 	case a.Ended:
 		return a.RealWork, a.RealWork
-	case !Sized(a.Remaining):
+	case a.Doubtful || !Sized(a.Remaining):
 		return a.RealWork, growth.Work(math.Inf(1))
 	}
 	low = a.RealWork + max(0, min(a.Remaining.Low, a.Remaining.Likely))
@@ -81,7 +83,7 @@ func (a Account) update(j Job, seen observation) Account {
 	wait := a.waitFraction(j, seen.seconds)
 	a.RealWork += used
 	a.Counter = counter
-	a.Remaining = j.Remaining
+	a.Remaining, a.Doubtful = j.Remaining, j.Doubtful
 	a.On, a.Speedup, a.Overlap = j.On, j.Speedup, j.Overlap
 	a.Ended = j.Finished
 	a.CPUWait, a.CPUWaitKnown = j.CPUWait, j.CPUWaitKnown

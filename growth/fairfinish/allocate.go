@@ -170,6 +170,9 @@ func (t *instance) dueReason(job int) string {
 	switch {
 	case t.jobs[job].FloorOnly:
 		return fmt.Sprintf("only the floor, %g of its fair share, is due", t.config.Floor)
+	case t.accounts[job].Doubtful:
+		return fmt.Sprintf("only other nodes know its size: what fair sharing gives it is due, once that is %.0f %s",
+			float64(t.plausible), t.config.Unit)
 	case math.IsInf(t.finish[job], 1):
 		return "its size is unknown: what fair sharing gives it is due"
 	case t.late[job]:
@@ -180,7 +183,7 @@ func (t *instance) dueReason(job int) string {
 
 // extraReason explains why a job receives more than its due work.
 func (t *instance) extraReason(job int) string {
-	toTarget, remaining := t.toTarget(job), t.remaining(job)
+	toTarget, remaining := t.toTarget(job), t.predicted(job)
 	if t.servesDeadline(job) {
 		return t.dueReason(job) + "; " + t.deadlineReason(job) + "; and what no job with less work left can use"
 	}

@@ -26,7 +26,10 @@ const (
 // likely size is therefore about half as large for finish and twice as large for growth.
 func (t *instance) minSize(job int) growth.Work {
 	low, likely := t.accounts[job].size()
-	if math.IsInf(float64(likely), 1) {
+	switch {
+	case t.accounts[job].Doubtful:
+		return t.plausible
+	case math.IsInf(float64(likely), 1):
 		return low
 	}
 	caution := math.Exp2(2 * float64(t.config.Objective-Balanced))
@@ -34,6 +37,25 @@ func (t *instance) minSize(job int) growth.Work {
 		caution *= earlierOnGPUs
 	}
 	return likely - growth.Work(caution)*(likely-low)
+}
+
+// plausiblePart is the fraction of the smallest known size after which a job of doubtful size may end. It is that of the sizes that
+// similar jobs predict.
+const plausiblePart = 0.75
+
+// plausibleSize returns the work from which on a job of doubtful size may end at any time: most of the smallest size that is known of
+// a job here, and 0 if none is. What other nodes say cannot make it larger. A job waits this long for jobs with less work at most, so
+// a size that is far too large delays it only if it is the smallest of all.
+func plausibleSize(accounts []Account) growth.Work {
+	least := math.Inf(1)
+	for _, a := range accounts {
+		_, likely := a.size()
+		least = min(least, float64(likely))
+	}
+	if math.IsInf(least, 1) {
+		return 0
+	}
+	return growth.Work(plausiblePart * least)
 }
 
 // lag returns the fraction of its age by which a job may lag behind fair sharing from its minSize on. It is 0 for a job

@@ -75,6 +75,8 @@ type instance struct {
 	finish []float64
 	// late is set for jobs that have ended under fair sharing only.
 	late []bool
+	// plausible is the work from which on a job of doubtful size may end at any time.
+	plausible growth.Work
 	// order has the indices of the jobs, in order of decreasing priority.
 	order []int
 	// relaxed has the jobs that may lag behind fair sharing by maxHarm, to see what that would give.
@@ -89,7 +91,9 @@ func newInstance(c Config, s State, jobs []Job) *instance {
 	}
 	// Jobs that have ended on the real node may still run on the virtual one.
 	_, virtualOnly := s.sorted(func(a Account) bool { return a.Ended && a.active() })
-	t.forecast = newForecast(slices.Concat(t.accounts, virtualOnly), t.cores)
+	all := slices.Concat(t.accounts, virtualOnly)
+	t.forecast = newForecast(all, t.cores)
+	t.plausible = plausibleSize(all)
 	for i, a := range t.accounts {
 		_, size := a.size()
 		t.finish = append(t.finish, t.forecast.timeAt(i, size))
@@ -169,6 +173,14 @@ func (t *instance) remaining(job int) float64 {
 	a := t.accounts[job]
 	_, size := a.size()
 	return float64(size - a.RealWork)
+}
+
+// predicted is remaining with a doubtful size, which serves the order only.
+func (t *instance) predicted(job int) float64 {
+	if a := t.accounts[job]; a.Doubtful && Sized(a.Remaining) {
+		return float64(a.Remaining.Likely)
+	}
+	return t.remaining(job)
 }
 
 // toTarget returns the work until a job reaches its target; infinite if unknown. If the job has likely

@@ -60,6 +60,15 @@
 // can use, is ignored. A tight one gains at most the slack. A deadline whose upper end of the work does not fit is served by the likely work,
 // and one for which the slack does not suffice by what there is. GiveWay says what lacks, and which jobs would have to end later.
 //
+// # Sizes from other nodes
+//
+// A size may rest on runs on other nodes alone. It can be wrong by any factor: another program under the same name, a node that reports
+// false values. Until the job has measured its own steps, such a size is doubtful. It enters the index, so a right one is worth what it
+// was. It does not enter fair sharing: a size that is too large would let the job wait for all others, and the others wait with it; one that is too
+// small would end the job on the virtual node, where it then lacks the work of that time. The job is due what fair sharing
+// gives it, like a job of unknown size, but only once that is three quarters of the smallest size known on this node (caution.go).
+// It then makes its first steps, and has a size of its own.
+//
 // # Usable cores
 //
 // A job that leaves part of its grant unused without waiting for a CPU is waiting for something else. Its limit becomes

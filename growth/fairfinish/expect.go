@@ -51,6 +51,10 @@ func ExpectFair(c Config, jobs []Job) []End {
 // simulate returns the work of the jobs over time, from 0 now.
 func simulate(c Config, s State, jobs []Job) forecast {
 	s.Accounts = maps.Clone(s.Accounts)
+	for id, a := range s.Accounts {
+		a.Doubtful = false // the ends are by what is known, right or wrong
+		s.Accounts[id] = a
+	}
 	s.Served = cmp.Or(s.Served, 1) // it is not known on GPUs
 	jobs = slices.Clone(jobs)
 	f := forecast{times: []float64{0}, fair: make([][]float64, len(jobs)), rate: make([]float64, len(jobs))}

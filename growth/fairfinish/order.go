@@ -45,7 +45,7 @@ func (t *instance) index(job int) float64 {
 	}
 	o := t.targetWeight(job)
 	weight := t.accounts[job].Weight / t.accounts[job].width() // a job on several GPUs does not count several times
-	remaining := max(t.remaining(job), epsilon)
+	remaining := max(t.predicted(job), epsilon)
 	toTarget := t.toTarget(job)
 	if toTarget <= 0 {
 		return weight * (1 - o) / remaining

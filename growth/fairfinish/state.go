@@ -24,6 +24,9 @@ type Job struct {
 	ToTarget remaining.Estimate
 	// TargetFromSimilar is set if ToTarget comes from similar jobs and not from the job's own curve.
 	TargetFromSimilar bool
+	// Doubtful is set for a job whose Remaining rests on what other nodes say, and that has confirmed nothing of it yet. Such a size orders
+	// the slack only. What is due, to this job and to the others, is as if the size was unknown.
+	Doubtful bool
 	// FloorOnly is set for a job that has nothing to gain, or that is to give way to all others. Only its floor is due,
 	// and it comes last. Fair sharing still serves it, so it catches up once FloorOnly is no longer set.
 	FloorOnly bool

@@ -30,6 +30,7 @@ type stepCost struct {
 	firstCPU   growth.Work // total CPU at the first observed steps
 	firstSteps float64     // total steps at that time
 	assumed    bool        // the values include an assumed cost
+	hearsay    bool        // the assumed cost is from another node, and no interval has confirmed it
 	restarted  bool        // the job or the coordinator has restarted since the first values
 }
 
@@ -68,6 +69,7 @@ func (c *stepCost) measure(made, used float64) {
 	if c.assumed && contradicts(used/made, c.used/c.steps) {
 		c.restart()
 	}
+	c.hearsay = false
 	off, kept := used/4, 0.0 // the assumed deviation of the first interval
 	if c.steps > 0 {
 		off = math.Abs(used - made*c.used/c.steps)
@@ -91,7 +93,10 @@ func (c *stepCost) forget() {
 }
 
 // restart forgets what was measured so far.
-func (c *stepCost) restart() { c.steps, c.used, c.deviation, c.assumed = 0, 0, 0, false }
+func (c *stepCost) restart() {
+	c.steps, c.used, c.deviation = 0, 0, 0
+	c.assumed, c.hearsay = false, false
+}
 
 // contradicts reports whether a measured cost is too far from the assumed one for both to be true. The first steps of a
 // waiting job look up to twice as expensive as they are.
@@ -109,13 +114,13 @@ func (c *stepCost) measured() growth.Work {
 }
 
 // assume sets the cost to that of another job's steps, as if the given number of them had been measured. Without it,
-// the first steps of a waiting job would overestimate the cost by a factor of up to two.
-func (c *stepCost) assume(perStep growth.Work, steps float64) {
+// the first steps of a waiting job would overestimate the cost by a factor of up to two. remote is set for a job of another node.
+func (c *stepCost) assume(perStep growth.Work, steps float64, remote bool) {
 	if c.unmeasured() && perStep > 0 && steps > 0 {
 		c.steps = steps
 		c.used = float64(perStep) * steps
 		c.deviation = c.used / 4
-		c.assumed = true
+		c.assumed, c.hearsay = true, remote
 	}
 }
 

@@ -92,16 +92,16 @@ func TestStepCost_Remaining(t *testing.T) {
 // prediction.
 func TestStepCost_AssumesTheCostOfASimilarJob(t *testing.T) {
 	var c stepCost
-	c.assume(2, 100)
+	c.assume(2, 100, false)
 	mean, _ := c.perStep()
 	require.Zero(t, mean, "no steps have been observed")
 	c.add(4, 20)
-	c.assume(2, 100)
+	c.assume(2, 100, false)
 	c.add(8, 40)
 	mean, spread := c.perStep()
 	require.InDelta(t, 2.1, float64(mean), 0.05, "four steps at five core-seconds and a hundred at two")
 	require.Greater(t, spread, growth.Work(0))
-	c.assume(1, 1000)
+	c.assume(1, 1000, false)
 	unchanged, _ := c.perStep()
 	require.Equal(t, mean, unchanged, "the job's own steps have been measured")
 	for i := range int64(20) {
@@ -110,6 +110,22 @@ func TestStepCost_AssumesTheCostOfASimilarJob(t *testing.T) {
 	mean, _ = c.perStep()
 	require.InDelta(t, 5, float64(mean), 0.1, "the steps of this job cost five core-seconds")
 	require.InDelta(t, 5, float64(c.overall()), 1e-9)
+}
+
+// The cost on another node is doubtful until an interval of the job's own has been measured, whether that confirms it or not.
+func TestStepCost_DoubtsAnotherNodeUntilMeasured(t *testing.T) {
+	for name, cost := range map[string]growth.Seconds{"confirmed": 2, "contradicted": 50} {
+		t.Run(name, func(t *testing.T) {
+			var c stepCost
+			c.add(4, 20)
+			c.assume(2, 100, true)
+			require.True(t, c.hearsay)
+			c.add(4, 21)
+			require.True(t, c.hearsay, "no step was made")
+			c.add(8, 20+4*cost)
+			require.False(t, c.hearsay)
+		})
+	}
 }
 
 func TestStepCost_Overall(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 type forecast struct {
 	// remaining is the work to the job's end, toTarget the work until its metric reaches its target.
 	remaining, toTarget remaining.Estimate
+	// doubtful is set while remaining rests on runs of other nodes, and no step of the job has been measured.
+	doubtful bool
 	// similarJobs names the jobs from which toTarget is predicted. It is empty if the prediction uses the job's own
 	// curve.
 	similarJobs string
@@ -33,7 +35,7 @@ func (n *Node) forecast(j *job) (f forecast) {
 		f = n.predict(j)
 	}
 	if j.providedRemaining != nil {
-		f.remaining = *j.providedRemaining
+		f.remaining, f.doubtful = *j.providedRemaining, false
 	}
 	if j.providedToTarget != nil {
 		f.toTarget = *j.providedToTarget
@@ -46,6 +48,7 @@ func (n *Node) predict(j *job) (f forecast) {
 	similar := n.similar(j)
 	p, left, profile := n.progress(j, similar)
 	f.remaining, f.from = left, origin(profile)
+	f.doubtful = j.costIn(n.unit()).hearsay || len(profile) > 0 && profile[0].remote
 	curves := make([]remaining.Curve, len(similar))
 	for i, r := range similar {
 		curves[i] = r.Curve

@@ -31,6 +31,7 @@ func (n *Node) claim(j *job) claim {
 		Remaining:         f.remaining,
 		ToTarget:          f.toTarget,
 		TargetFromSimilar: f.complete,
+		Doubtful:          f.doubtful,
 		FloorOnly:         c.floor != "",
 		Deadline:          lead.userDeadline(f),
 	}

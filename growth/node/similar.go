@@ -107,18 +107,18 @@ func (n *Node) similar(j *job) (runs []Run) {
 
 // assumeCost gives a job without a measured step cost the cost of a similar job, preferably of one with equal numbers.
 func (n *Node) assumeCost(j *job) {
-	var whole remaining.Profile
+	var from Run
 	for _, r := range n.similar(j) {
 		same := slices.Equal(r.Whole.Numbers, j.pod.Numbers)
-		if r.Whole.Unit == n.unit() && r.Whole.StepCost > 0 && (same || whole.StepCost == 0) {
-			whole = r.Whole
+		if r.Whole.Unit == n.unit() && r.Whole.StepCost > 0 && (same || from.Whole.StepCost == 0) {
+			from = r
 			if same {
 				break
 			}
 		}
 	}
-	total := cmp.Or(float64(j.latest.TotalSteps), whole.Total)
-	j.costIn(n.unit()).assume(whole.StepCost, assumedPart*total)
+	total := cmp.Or(float64(j.latest.TotalSteps), from.Whole.Total)
+	j.costIn(n.unit()).assume(from.Whole.StepCost, assumedPart*total, from.remote)
 }
 
 // progress returns a job's progress and its remaining work. Without a measured step cost it uses the profile of a

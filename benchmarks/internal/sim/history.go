@@ -2,6 +2,8 @@ package sim
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
@@ -18,18 +20,24 @@ import (
 // predicts them from what it measures and from those runs.
 type History string
 
-// The histories that are compared. A poisoned one has runs whose work and steps are 100 times too large or too small.
+// The histories that are compared. A poisoned one has runs whose work and steps are 100 times too large or too small: those of all
+// kinds, or those of every other kind next to true ones.
 const (
 	NoHistory     History = "no history"
 	OfThisNode    History = "one run of each kind on this node"
 	OfTheCluster  History = "one run of each kind on another node"
 	PoisonedLarge History = "history of another node, 100 times too large"
 	PoisonedSmall History = "history of another node, 100 times too small"
+	PartlyLarge   History = "history of another node, half of it 100 times too large"
+	PartlySmall   History = "history of another node, half of it 100 times too small"
 )
+
+// Poisoned lists the poisoned ones.
+func Poisoned() []History { return []History{PoisonedLarge, PoisonedSmall, PartlyLarge, PartlySmall} }
 
 // HistoryMachines lists machines of one core that differ in their history.
 func HistoryMachines() (all []Machine) {
-	for _, h := range []History{NoHistory, OfThisNode, OfTheCluster, PoisonedLarge, PoisonedSmall} {
+	for _, h := range append([]History{NoHistory, OfThisNode, OfTheCluster}, Poisoned()...) {
 		all = append(all, Machine{Cores: 1, Limits: []float64{1}, Recorded: true, History: h})
 	}
 	return all
@@ -38,17 +46,17 @@ func HistoryMachines() (all []Machine) {
 // remember gives a job what the node knows of earlier runs: one of each kind, with the other recording than the job's.
 func (h History) remember(j *Job) {
 	factor := 1.0
-	switch h {
-	case OfThisNode:
+	half := slices.Index(workload.FlowConKinds(), j.Kind)%2 == 0
+	switch {
+	case h == OfThisNode:
 		j.Known = ofThisNode()
 		return
-	case OfTheCluster:
-	case PoisonedLarge:
-		factor = 100
-	case PoisonedSmall:
-		factor = 0.01
-	default:
+	case h == NoHistory:
 		return
+	case h == PoisonedLarge, h == PartlyLarge && half:
+		factor = 100
+	case h == PoisonedSmall, h == PartlySmall && half:
+		factor = 0.01
 	}
 	j.Before = throughTheBus(poisoned(earlier(j.Kind, 1-j.Take).run(), factor))
 }
@@ -116,22 +124,28 @@ func (j Job) curve() (curve remaining.Curve) {
 // historyLoss is how much less a history of the cluster may gain than one of the node, in points.
 const historyLoss = 3
 
+// historyDelay is how much later a poisoned history may end a job than none, in seconds: an interval between two decisions.
+const historyDelay = 10
+
 // HistoryGoals compares the histories of a study: that of the cluster with that of the node, and poisoned ones with none.
 func HistoryGoals(cells []Cell) (goals []results.Goal) {
 	by := map[History]Cell{}
 	for _, c := range cells {
 		by[c.Machine.History] = c
+		name := fmt.Sprintf("%s, %s: %s", c.Where(), c.Policy, latest)
+		goals = append(goals, results.Goal{Name: name, Unit: "s", Value: c.Latest, Low: c.Latest, High: c.Latest})
 	}
-	less := func(name string, a, b Mean, unit string, most float64) {
-		value := a.Value - b.Value
+	less := func(name string, a, b float64, unit string, most float64) {
+		value := a - b
 		met := value <= most
 		goals = append(goals, results.Goal{Name: name, Unit: unit, Value: value, Low: value, High: value, Target: &most, Met: &met})
 	}
 	node, cluster, none := by[OfThisNode], by[OfTheCluster], by[NoHistory]
-	less("another node's history less this node's: "+completed, cluster.Completion, node.Completion, "points", historyLoss)
-	less("another node's history less this node's: "+good, cluster.Good, node.Good, "points", historyLoss)
-	for _, h := range []History{PoisonedLarge, PoisonedSmall} {
-		less(string(h)+" less none: "+harmed, by[h].Harmed, none.Harmed, "% of jobs", 0)
+	less("another node's history less this node's: "+completed, cluster.Completion.Value, node.Completion.Value, "points", historyLoss)
+	less("another node's history less this node's: "+good, cluster.Good.Value, node.Good.Value, "points", historyLoss)
+	for _, h := range Poisoned() {
+		less(string(h)+" less none: "+harmed, by[h].Harmed.Value, none.Harmed.Value, "% of jobs", 0)
+		less(string(h)+" less none: "+latest, by[h].Latest, none.Latest, "s", historyDelay)
 	}
 	return goals
 }

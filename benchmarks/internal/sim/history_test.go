@@ -14,7 +14,7 @@ func TestHistory_OfAnotherNodeHelpsAndAPoisonedOneHarmsNoJob(t *testing.T) {
 	const seeds = 12
 	cells, err := sim.Study(context.Background(), seeds, sim.HistoryMachines(), sim.Shipped(sim.Policies()), quiet)
 	require.NoError(t, err)
-	require.Len(t, cells, 5)
+	require.Len(t, cells, 7)
 	by := map[sim.History]sim.Cell{}
 	for _, c := range cells {
 		by[c.Machine.History] = c
@@ -24,8 +24,9 @@ func TestHistory_OfAnotherNodeHelpsAndAPoisonedOneHarmsNoJob(t *testing.T) {
 	require.Less(t, node.Good.Value, none.Good.Value-10, "history helps")
 	require.Less(t, cluster.Completion.Value, node.Completion.Value+3)
 	require.Less(t, cluster.Good.Value, node.Good.Value+3)
-	for _, h := range []sim.History{sim.PoisonedLarge, sim.PoisonedSmall} {
+	for _, h := range sim.Poisoned() {
 		require.LessOrEqual(t, by[h].Harmed.Value, none.Harmed.Value, h)
+		require.LessOrEqual(t, by[h].Latest, none.Latest+10, h)
 	}
 	for _, g := range sim.HistoryGoals(cells) {
 		require.True(t, *g.Met, g.Name)

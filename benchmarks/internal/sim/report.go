@@ -16,6 +16,7 @@ const (
 	worst     = "worst job"
 	harmed    = "jobs more than 5 % slower"
 	makespan  = "makespan"
+	latest    = "greatest delay"
 )
 
 // Goals returns all figures. Those of harmless have targets, except on machines with recorded losses or listed jobs.
