@@ -162,6 +162,28 @@ type Deadline struct {
 	// LateBy is by how many seconds the job is expected to end after the deadline; negative before it. Absent while that is
 	// unknown, and once the status is final.
 	LateBy *deadline.Degree `json:"lateBySeconds,omitempty"`
+	// GiveWay is what would have to happen for a job at risk to be in time. Absent while that is unknown.
+	GiveWay *GiveWay `json:"giveWay,omitempty"`
+}
+
+// GiveWay is what would have to happen on its node for a job to end before its deadline.
+type GiveWay struct {
+	// Lacking is the work that the slack does not suffice for; 0 if it does.
+	Lacking growth.Work `json:"lacking"`
+	Unit    growth.Unit `json:"unit,omitempty"`
+	// Jobs would have to give way, all of them. Without any, no jobs of the node can give enough.
+	Jobs []Giving `json:"jobs,omitempty"`
+	// Pause is set if they would have to be paused until the deadline. Otherwise each of them would end later than under fair sharing
+	// by 5 % of its time at most.
+	Pause bool `json:"pause,omitempty"`
+}
+
+// Giving is a job that would have to give way.
+type Giving struct {
+	Pod  growth.PodRef `json:"pod"`
+	Work growth.Work   `json:"work"`
+	// Part is Work per second until the deadline, in thousandths of a core or of a GPU.
+	Part growth.MilliCPU `json:"partMilli"`
 }
 
 // SharedMemory is the size of a pod's /dev/shm, and the shared memory that the pod uses: there, in other volumes of medium

@@ -224,7 +224,7 @@ func TestExpect_KnowsWhenTheWorkOfADeadlineIsDone(t *testing.T) {
 
 func TestGiveWay(t *testing.T) {
 	c := config(fairfinish.Finish, 1)
-	decide := func(work growth.Work, deadline float64, others ...fairfinish.Job) (growth.Work, []fairfinish.Way) {
+	ask := func(work growth.Work, deadline float64, others ...fairfinish.Job) fairfinish.Give {
 		jobs := append([]fairfinish.Job{{
 			ID:        "due",
 			Remaining: remaining.Exact(work),
@@ -234,23 +234,38 @@ func TestGiveWay(t *testing.T) {
 		return fairfinish.GiveWay(c, s, jobs, "due")
 	}
 	short := fairfinish.Job{ID: "short", Remaining: remaining.Exact(50)}
+	long := fairfinish.Job{ID: "long", Remaining: remaining.Exact(900)}
 	unknown := fairfinish.Job{ID: "unknown"}
-
-	lacking, ways := decide(100, 150, short)
-	require.Zero(t, lacking)
-	require.Empty(t, ways)
-
-	// The short job is due at 100 s under fair sharing, so 96 of 144 s are left. Within 5 % it may end at 105 s.
-	lacking, ways = decide(100, 103, short)
-	require.InDelta(t, 47, float64(lacking), 0.5)
-	require.Empty(t, ways, "nobody can give 47 s within the bound")
-
-	// A job of unknown size is due half of the time: 50 of the first 100 s.
-	lacking, ways = decide(52, 100, unknown)
-	require.InDelta(t, 2, float64(lacking), 0.1)
-	require.Equal(t, []growth.PodUID{"unknown"}, []growth.PodUID{ways[0].ID})
-	require.InDelta(t, 2, float64(ways[0].Work), 0.1)
-
-	_, ways = decide(90, 100, unknown)
-	require.Empty(t, ways)
+	for name, tc := range map[string]struct {
+		give    fairfinish.Give
+		lacking float64
+		pause   bool
+		ways    map[growth.PodUID]float64
+	}{
+		"the slack suffices": {give: ask(100, 150, short)},
+		// A job of unknown size is due half of the time: 50 of the first 100 s.
+		"within the bound": {give: ask(52, 100, unknown), lacking: 2, ways: map[growth.PodUID]float64{"unknown": 2}},
+		// The short job is due at 100 s under fair sharing, so 96 of 144 s are left. Within 5 % it may end at 105 s.
+		"one has to pause": {
+			give: ask(100, 103, short), lacking: 47, pause: true, ways: map[growth.PodUID]float64{"short": 47},
+		},
+		"the one that ends last is asked first": {
+			give: ask(80, 100, unknown, long), lacking: 14, pause: true, ways: map[growth.PodUID]float64{"unknown": 14},
+		},
+		"both have to pause": {
+			give: ask(99, 100, unknown, fairfinish.Job{ID: "unknown2"}), lacking: 65.7, pause: true,
+			ways: map[growth.PodUID]float64{"unknown": 16.7, "unknown2": 49},
+		},
+		"not even alone": {give: ask(101, 100, short)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.InDelta(t, tc.lacking, float64(tc.give.Lacking), 0.5)
+			require.Equal(t, tc.pause, tc.give.Pause)
+			got := map[growth.PodUID]float64{}
+			for _, way := range tc.give.Ways {
+				got[way.ID] = float64(way.Work)
+			}
+			require.InDeltaMapValues(t, tc.ways, got, 0.5)
+		})
+	}
 }

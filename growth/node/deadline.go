@@ -33,6 +33,9 @@ type lateness struct {
 	tries int
 	// reported is the timeout degree that the last event has named.
 	reported deadline.Degree
+	// give is what would have to happen for the job to be in time, as of asked; nil if that is unknown.
+	give  *bus.GiveWay
+	asked time.Time
 }
 
 // deadline returns the deadline of the job's user; zero if there is none.
@@ -82,7 +85,11 @@ func (n *Node) forecastDeadline(j *job, e estimate, end fairfinish.End) {
 			"even if it gets all that it can use. It keeps its normal share, and no job gives way for it. Create it with a later deadline, "+
 			"fewer steps or more resources", j.deadline().Format(time.RFC3339), deadline.Rough(end.Alone.Low)))
 	case deadline.AtRisk:
-		if n.now.Sub(j.late.riskSince) >= minRisk && n.worthReporting(j) {
+		if n.now.Sub(j.late.riskSince) < minRisk {
+			return
+		}
+		n.askOthers(j, e)
+		if n.worthReporting(j) {
 			n.reportDeadline(j, true, "DeadlineAtRisk", fmt.Sprintf("The job will miss its deadline, %s, by %s. %s",
 				j.deadline().Format(time.RFC3339), by.By(), n.giveWayText(j, e)))
 		}
@@ -161,6 +168,9 @@ func (j *job) deadlineStatus() *bus.Deadline {
 		d.Status = j.lifetime.Deadline
 	case j.late.by != nil:
 		d.Status, d.LateBy = j.late.status, j.late.by
+		if d.Status == deadline.AtRisk {
+			d.GiveWay = j.late.give
+		}
 	}
 	return d
 }

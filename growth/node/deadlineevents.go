@@ -2,12 +2,9 @@ package node
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/deadline"
-	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
@@ -43,36 +40,4 @@ func (n *Node) reportDeadline(j *job, warning bool, reason, message string) {
 	}
 	j.lifetime.Deadline, j.late.reported = j.late.status, *j.late.by
 	n.event(j, 0, warning, reason, message)
-}
-
-// giveWayText says what would have to happen for the job to end before its deadline.
-func (n *Node) giveWayText(j *job, e estimate) string {
-	switch {
-	case n.config.Policy != policy.Harmless:
-		return "The jobs do not give way for deadlines; under the policy harmless those do that can without harm"
-	case !e.byPolicy:
-		return "The jobs compute at the same time, and do not give way for deadlines"
-	}
-	lacking, ways := fairfinish.GiveWay(e.config, e.state, e.jobs, j.identity().pod.Ref.UID)
-	if lacking < 0.5 {
-		return "The slack suffices for it, as far as is known now"
-	}
-	text := fmt.Sprintf("It lacks %.0f %s", float64(lacking), e.config.Unit)
-	if len(ways) == 0 {
-		return text + ", and the other jobs cannot give that way within the bound of 5 % of their time"
-	}
-	var others []string
-	for _, way := range ways {
-		others = append(others, fmt.Sprintf("%s %.0f", n.nameFor(j, way.ID), float64(way.Work)))
-	}
-	return text + ". Within the bound of 5 % of their time these jobs could give way, but would end later than under fair sharing: " +
-		strings.Join(others, ", ")
-}
-
-// nameFor returns the name of a job for the user of another one, who may not know the jobs of other namespaces.
-func (n *Node) nameFor(j *job, id growth.PodUID) string {
-	if other := n.jobs[id]; other != nil && other.pod.Ref.Namespace == j.pod.Ref.Namespace {
-		return other.pod.Ref.Name
-	}
-	return "a job of another namespace"
 }

@@ -89,6 +89,34 @@ func TestPrint_WritesTheDeadline(t *testing.T) {
 	}
 }
 
+func TestPrint_WritesWhatWouldHaveToGiveWay(t *testing.T) {
+	e := explanation
+	e.Deadline = &bus.Deadline{
+		At:     time.Date(2026, 5, 1, 18, 0, 0, 0, time.UTC),
+		Status: deadline.AtRisk,
+		LateBy: &deadline.Degree{Low: 540, Likely: 840, High: 1320},
+	}
+	jobs := []bus.Giving{
+		{Pod: growth.PodRef{Namespace: "ns", Name: "long"}, Work: 40, Part: 250},
+		{Pod: growth.PodRef{Namespace: "other", Name: "short"}, Work: 7.4, Part: 41},
+	}
+	for want, give := range map[string]bus.GiveWay{
+		"The slack suffices for it, as far as is known now":                                          {},
+		"It lacks 50 core-seconds. No jobs of this node could give that, not even paused until then": {Lacking: 50},
+		"It lacks 47 core-seconds. Within the bound of 5 % of their time these jobs could give way, but would end later than under fair " +
+			"sharing: ns/long 40 (250m of CPU), other/short 7 (41m of CPU)": {Lacking: 47.4, Jobs: jobs},
+		"It lacks 47 GPU-seconds, and the other jobs cannot give that within the bound of 5 % of their time. It would be in time if their " +
+			"users paused these jobs until then: ns/long 40 (25% of a GPU), other/short 7 (4% of a GPU)": {
+			Lacking: 47.4, Unit: growth.GPUSecond, Jobs: jobs, Pause: true,
+		},
+	} {
+		var out bytes.Buffer
+		e.Deadline.GiveWay = &give
+		require.NoError(t, explain.Print(&out, e, explain.Table))
+		require.Contains(t, out.String(), "at risk, 14 min late (80 %: 9 min late to 22 min late)\n"+want+"\n")
+	}
+}
+
 func TestAsk_UsesTheHealthListener(t *testing.T) {
 	server := httptest.NewServer(explain.Handler(func(_ context.Context, pod string) (node.Explanation, error) {
 		switch pod {

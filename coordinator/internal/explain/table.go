@@ -72,6 +72,9 @@ func deadlineText(d bus.Deadline) string {
 	if d.LateBy != nil {
 		text += ", " + d.LateBy.String()
 	}
+	if d.GiveWay != nil {
+		text += "\n" + node.GiveWayText(*d.GiveWay, growth.PodRef.String)
+	}
 	return text
 }
 
