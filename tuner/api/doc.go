@@ -14,6 +14,9 @@
 // The field resources of Advice has what a job should request: CPU, memory and GPU memory, each with the interval in which 80 %
 // of such peaks are, and before the first step the time of a step.
 //
+// The field deadline of a Sample has, for a job at risk to miss its deadline, which jobs of its node would have to give way
+// (giveWay). On the entry, elsewhere names other nodes on which it would be in time, if it fits there.
+//
 // NodeGPUs, NodeLoad, Sample and Advice are the records of package growth/bus. Clients in other modules decode the
 // fields that they need into their own types. internal/web/testdata/state.json is an example, which a test checks.
 //

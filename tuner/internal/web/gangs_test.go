@@ -2,6 +2,7 @@ package web
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,7 +24,7 @@ func TestState_HasOneEntryForAJobOfSeveralPods(t *testing.T) {
 		sample("a", "ddp", false, 2), sample("b", "ddp", true, 2),
 		sample("c", "", true, 0),
 		sample("d", "search", true, 1), sample("e", "search", true, 1),
-	}})
+	}}, time.Time{})
 	require.Equal(t, growth.PodUID("b-uid"), doc.Jobs[0].PartOf)
 	require.Equal(t, []api.Pod{
 		{Pod: doc.Jobs[0].Sample.Pod, Node: "node-a"}, {Pod: doc.Jobs[1].Sample.Pod, Node: "node-b"},

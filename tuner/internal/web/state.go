@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/trellis-gpu/trellis/tuner/api"
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
 )
 
-// state converts a snapshot to the document that the API serves.
-func state(s *history.Snapshot) api.State {
+// state converts a snapshot to the document that the API serves at a time.
+func state(s *history.Snapshot, now time.Time) api.State {
 	doc := api.State{Synced: s.Synced, Nodes: []api.Node{}, Jobs: []api.Job{}}
 	if s.Err != nil {
 		doc.Error = "the state bus is unavailable, this is the last known state: " + s.Err.Error()
@@ -24,7 +25,7 @@ func state(s *history.Snapshot) api.State {
 	}
 	for _, j := range s.Jobs {
 		if j.Sample != nil {
-			job := api.Job{Sample: *j.Sample, Advice: j.Advice}
+			job := api.Job{Sample: *j.Sample, Advice: j.Advice, Elsewhere: elsewhere(s, j.Sample, now)}
 			if j.Sample.Batch != nil {
 				job.Goodput = j.Sample.Batch.Values()
 			}
@@ -36,4 +37,4 @@ func state(s *history.Snapshot) api.State {
 }
 
 // encode encodes the document as one line of JSON.
-func encode(s *history.Snapshot) ([]byte, error) { return json.Marshal(state(s)) }
+func encode(s *history.Snapshot) ([]byte, error) { return json.Marshal(state(s, time.Now())) }

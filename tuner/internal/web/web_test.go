@@ -115,6 +115,12 @@ func snapshot() *history.Snapshot {
 						At:     time.Date(2026, 5, 1, 11, 55, 0, 0, time.UTC),
 						Status: deadline.AtRisk,
 						LateBy: &deadline.Degree{Low: -300, Likely: 300, High: 1500},
+						GiveWay: &bus.GiveWay{
+							Lacking: 120,
+							Unit:    growth.GPUSecond,
+							Jobs:    []bus.Giving{{Pod: growth.PodRef{Namespace: "demo", Name: "vae", UID: "u1"}, Work: 120, Part: 50}},
+							Pause:   true,
+						},
 					},
 				},
 			},

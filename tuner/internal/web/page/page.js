@@ -104,21 +104,33 @@ function lateness(seconds) {
   return seconds > 0 ? `${text} late` : `${text} early`;
 }
 
-// dueBy shows the deadline of a job and its status.
-function dueBy(deadline) {
+// givesWay words which jobs of the node would have to give way for a job at risk.
+function givesWay(give) {
+  if (!give || give.lacking < 0.5) return [];
+  const unit = give.unit ? "of a GPU" : "cores";
+  const jobs = (give.jobs || []).map(job => `${job.pod.namespace}/${job.pod.name} (${cores(job.partMilli)} ${unit})`);
+  if (jobs.length === 0) return ["no jobs of this node could give enough"];
+  return [give.pause ? `in time if these were paused: ${jobs.join(", ")}` : `could give way, within 5 % of their time: ${jobs.join(", ")}`];
+}
+
+// dueBy shows the deadline of a job and its status, and for a job at risk what would help.
+function dueBy(deadline, elsewhere) {
   if (!deadline) return "";
+  const help = givesWay(deadline.giveWay);
+  if (elsewhere) help.push(`in time with an equal part on ${elsewhere.map(spare => `${spare.node} (${lateness(-spare.earlySeconds)})`).join(", ")}, if it fits there`);
   const late = deadline.lateBySeconds;
   return make("small", { class: ["at risk", "infeasible", "missed"].includes(deadline.status) ? "bad" : "", title: `deadline ${deadline.at}` },
-    `deadline: ${deadline.status}`, ...(late ? [`, ${lateness(late.likely)}`, make("br"), `80 %: ${lateness(late.low)} – ${lateness(late.high)}`] : []));
+    `deadline: ${deadline.status}`, ...(late ? [`, ${lateness(late.likely)}`, make("br"), `80 %: ${lateness(late.low)} – ${lateness(late.high)}`] : []),
+    ...help.flatMap(text => [make("br"), text]));
 }
 
 // ends shows when a job is expected to end, the interval in which 80 % of such jobs end, and the status of its deadline.
-function ends(eta, deadline) {
-  if (!eta) return make("td", {}, "–", dueBy(deadline));
+function ends(eta, deadline, elsewhere) {
+  if (!eta) return make("td", {}, "–", dueBy(deadline, elsewhere));
   const today = new Date().toISOString();
   const time = (text, day) => text.slice(0, 10) === day.slice(0, 10) ? text.slice(11, 16) : text.slice(0, 16).replace("T", " ");
   return make("td", { title: "UTC, by the shares that the policy is expected to give, if no further job arrives" }, time(eta.likely, today),
-    make("small", {}, `80 %: ${time(eta.low, eta.likely)} – ${time(eta.high, eta.likely)}`), dueBy(deadline));
+    make("small", {}, `80 %: ${time(eta.low, eta.likely)} – ${time(eta.high, eta.likely)}`), dueBy(deadline, elsewhere));
 }
 
 // requests shows what a job should request, with the interval of its peak; nothing if that is unknown.
@@ -150,7 +162,7 @@ function podLine({ pod, node, gpus }) {
 }
 
 // jobRows returns the row of a job and, below it, the reason for its advice.
-function jobRows({ sample, advice, goodput, pods }) {
+function jobRows({ sample, advice, goodput, pods, elsewhere }) {
   const name = make("td", {}, make("strong", {}, `${sample.pod.namespace}/${sample.pod.name}`),
     ...(pods ? [make("small", { title: "the pods of this job" }, `${pods.length} pods`)] : []));
   const reason = make("td", { colspan: 12 }, (advice && advice.reason) || "", batchSizes(sample, advice, goodput), requests(advice));
@@ -163,7 +175,7 @@ function jobRows({ sample, advice, goodput, pods }) {
     make("td", { class: "n" }, sample.reported ? `${sample.metric} ${number(sample.value || 0)}` : "–"),
     make("td", {}, `${(sample.growth || 0).toFixed(2)}`, growthChart(sample.pod.uid, sample.growth || 0)),
     make("td", {}, make("span", { class: "pill " + sample.category }, sample.category || "–"), sample.paused ? make("small", {}, " paused") : ""),
-    ends(sample.eta, sample.deadline),
+    ends(sample.eta, sample.deadline, elsewhere),
     gpuTime(sample.gpuTime),
     make("td", {}, `${cores(sample.cpuUsedMilli)} / ${cores(sample.cpuRequestMilli)}`,
       bar(sample.share, 1), make("small", {}, `share ${percent(sample.share)}`)),
