@@ -27,11 +27,11 @@ type stepCost struct {
 	lastCPU   growth.Seconds
 	idle      growth.Seconds // CPU used since lastCPU without a completed step
 
-	firstCPU   growth.Work // total CPU at the first observed steps
-	firstSteps float64     // total steps at that time
-	assumed    bool        // the values include an assumed cost
-	hearsay    bool        // the assumed cost is from another node, and no interval has confirmed it
-	restarted  bool        // the job or the coordinator has restarted since the first values
+	firstCPU    growth.Work // total CPU at the first observed steps
+	firstSteps  float64     // total steps at that time
+	assumed     bool        // the values include an assumed cost
+	unconfirmed bool        // the assumed cost is from another node, and no interval has confirmed it
+	restarted   bool        // the job or the coordinator has restarted since the first values
 }
 
 // unmeasured reports whether steps have been observed but their cost is not known yet.
@@ -69,7 +69,7 @@ func (c *stepCost) measure(made, used float64) {
 	if c.assumed && contradicts(used/made, c.used/c.steps) {
 		c.restart()
 	}
-	c.hearsay = false
+	c.unconfirmed = false
 	off, kept := used/4, 0.0 // the assumed deviation of the first interval
 	if c.steps > 0 {
 		off = math.Abs(used - made*c.used/c.steps)
@@ -95,7 +95,7 @@ func (c *stepCost) forget() {
 // restart forgets what was measured so far.
 func (c *stepCost) restart() {
 	c.steps, c.used, c.deviation = 0, 0, 0
-	c.assumed, c.hearsay = false, false
+	c.assumed, c.unconfirmed = false, false
 }
 
 // contradicts reports whether a measured cost is too far from the assumed one for both to be true. The first steps of a
@@ -120,7 +120,7 @@ func (c *stepCost) assume(perStep growth.Work, steps float64, remote bool) {
 		c.steps = steps
 		c.used = float64(perStep) * steps
 		c.deviation = c.used / 4
-		c.assumed, c.hearsay = true, remote
+		c.assumed, c.unconfirmed = true, remote
 	}
 }
 

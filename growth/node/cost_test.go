@@ -119,11 +119,11 @@ func TestStepCost_DoubtsAnotherNodeUntilMeasured(t *testing.T) {
 			var c stepCost
 			c.add(4, 20)
 			c.assume(2, 100, true)
-			require.True(t, c.hearsay)
+			require.True(t, c.unconfirmed)
 			c.add(4, 21)
-			require.True(t, c.hearsay, "no step was made")
+			require.True(t, c.unconfirmed, "no step was made")
 			c.add(8, 20+4*cost)
-			require.False(t, c.hearsay)
+			require.False(t, c.unconfirmed)
 		})
 	}
 }

@@ -48,7 +48,7 @@ func (n *Node) predict(j *job) (f forecast) {
 	similar := n.similar(j)
 	p, left, profile := n.progress(j, similar)
 	f.remaining, f.from = left, origin(profile)
-	f.doubtful = j.costIn(n.unit()).hearsay || len(profile) > 0 && profile[0].remote
+	f.doubtful = j.costIn(n.unit()).unconfirmed || len(profile) > 0 && profile[0].remote
 	curves := make([]remaining.Curve, len(similar))
 	for i, r := range similar {
 		curves[i] = r.Curve

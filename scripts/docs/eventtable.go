@@ -178,8 +178,8 @@ var explanations = []explanation{
 	},
 	{
 		Reason: "DeadlineAtRisk", From: "coordinator", On: "pod", Type: "Warning",
-		Meaning: "The job is expected to miss `gpushare/deadline`. The message has by how much, with the interval of 80 %, how much work lacks, and which jobs could give way.",
-		Advice:  "Nothing, if the deadline is soft. Otherwise give the job a larger `gpushare/priority`, or stop one of the jobs in the message.",
+		Meaning: "The job is expected to miss `gpushare/deadline`. The message has by how much, with the interval of 80 %, how much work lacks, and which jobs would have to give way, each with its part of the GPU or of the CPU until then.",
+		Advice:  "Nothing, if the deadline is soft. Otherwise give the job a larger `gpushare/priority`, ask the users of the jobs in the message to pause them (`kubectl gpushare pause`), or move the job to a node that the tuner's page names.",
 	},
 	{
 		Reason: "DeadlineInTime", From: "coordinator", On: "pod", Type: "Normal",
