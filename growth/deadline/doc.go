@@ -31,6 +31,19 @@
 //
 // # On a node
 //
+// Divide applies the cases to shares: of the CPU, or of the time of GPUs, in place (divide.go). That is policy.QoreDL, for comparison. Memory
+// is never changed. policy.Harmless, the default, has a rule of its own for each case:
+//
+//	1  late jobs grow             the work of a deadline is due in the plan before the slack is divided; no load band is needed, because
+//	                              the plan knows what is free
+//	2  early jobs give way        they do as far as they end no later than under fair sharing; the paper knows no such bound
+//	3  grow while the load is low what no job uses goes to the others at all times
+//	4  give way under high load   no job gets less than it needs to end as under fair sharing
+//
 // Package fairfinish uses the order of First for the deadlines of users. It finds the share of each job as a bound on a plan and needs no
 // options.
+//
+// # Other nodes
+//
+// Elsewhere finds the nodes on which a job at risk would be in time if it moved there, without that any job gives way.
 package deadline

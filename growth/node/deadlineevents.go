@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth/deadline"
-	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 // deadlineText names the deadline of a job that arrives. It is empty if there is none.
@@ -14,8 +13,8 @@ func (n *Node) deadlineText(j *job) string {
 		return ""
 	}
 	text := ". Its deadline is " + j.deadline().Format(time.RFC3339)
-	if n.config.Policy != policy.Harmless {
-		text += fmt.Sprintf("; the policy %s divides without regard to deadlines, only harmless serves them", n.config.Policy)
+	if !servesDeadlines(n.config.Policy) {
+		text += fmt.Sprintf("; the policy %s divides without regard to deadlines, only harmless and qore-dl serve them", n.config.Policy)
 	}
 	return text
 }

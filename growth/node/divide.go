@@ -32,8 +32,11 @@ func (n *Node) divide(jobs []*job, originals []Requests, interrupted, rearranged
 	if n.dividesGPUs() {
 		return n.followGPUs(jobs, originals)
 	}
-	if n.config.Policy == policy.Harmless {
+	switch n.config.Policy {
+	case policy.Harmless:
 		return n.harmless(jobs, originals, interrupted)
+	case policy.QoreDL:
+		return n.qoreDL(jobs)
 	}
 	in := flowcon.Input{Interrupted: interrupted, Interval: n.interval}
 	if rearranged {

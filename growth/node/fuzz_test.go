@@ -45,7 +45,7 @@ func FuzzStep(f *testing.F) {
 
 // replay steps a new node with the events of a script and returns all effects and the memory.
 func replay(t *testing.T, script []byte) ([]node.Effects, node.Memory) {
-	names := []policy.Name{policy.Fair, policy.FlowCon, policy.FlowConLiteral, policy.Harmless}
+	names := []policy.Name{policy.Fair, policy.FlowCon, policy.FlowConLiteral, policy.QoreDL, policy.Harmless}
 	s := eventScript{bytes: script}
 	n := node.New(node.Config{
 		Policy:    names[s.next()%4],

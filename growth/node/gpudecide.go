@@ -40,13 +40,16 @@ func (n *Node) divideGroups(why string, rearranged bool) time.Duration {
 		g := &n.groups[i]
 		g.blocker, g.because = n.holdAlways(g)
 		var d division
-		if n.config.Policy == policy.Harmless {
+		switch n.config.Policy {
+		case policy.Harmless:
 			var state fairfinish.State
 			state, d = n.harmlessOnGPUs(*g, why != "interval")
 			for id, a := range state.Accounts {
 				fair.Accounts[id] = a
 			}
-		} else {
+		case policy.QoreDL:
+			d = n.qoreDLOnGPUs(*g)
+		default:
 			d = n.flowConOnGPUs(*g, why != "interval", rearranged)
 			interval = max(interval, d.next)
 		}

@@ -11,5 +11,5 @@ func ExampleName_Validate() {
 	fmt.Println(policy.Name("greedy").Validate())
 	// Output:
 	// harmless <nil>
-	// policy "greedy": one of fair, flowcon-literal, flowcon, harmless
+	// policy "greedy": one of fair, flowcon-literal, flowcon, qore-dl, harmless
 }

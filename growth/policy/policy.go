@@ -12,6 +12,8 @@ const (
 	FlowConLiteral Name = "flowcon-literal"
 	// FlowCon is the corrected reading of the same algorithm.
 	FlowCon Name = "flowcon"
+	// QoreDL adjusts shares by the four cases of the Qore-DL paper.
+	QoreDL Name = "qore-dl"
 	// Harmless prefers growing jobs within the slack that delays no job beyond its end under fair sharing.
 	Harmless Name = "harmless"
 )
@@ -19,8 +21,8 @@ const (
 // Validate returns an error for a name that is not one of the constants.
 func (n Name) Validate() error {
 	switch n {
-	case Fair, FlowConLiteral, FlowCon, Harmless:
+	case Fair, FlowConLiteral, FlowCon, QoreDL, Harmless:
 		return nil
 	}
-	return fmt.Errorf("policy %q: one of %s, %s, %s, %s", string(n), Fair, FlowConLiteral, FlowCon, Harmless)
+	return fmt.Errorf("policy %q: one of %s, %s, %s, %s, %s", string(n), Fair, FlowConLiteral, FlowCon, QoreDL, Harmless)
 }

@@ -9,10 +9,10 @@ import (
 )
 
 func TestName_ValidateAcceptsOnlyTheConstants(t *testing.T) {
-	for _, known := range []policy.Name{policy.Fair, policy.FlowConLiteral, policy.FlowCon, policy.Harmless} {
+	for _, known := range []policy.Name{policy.Fair, policy.FlowConLiteral, policy.FlowCon, policy.QoreDL, policy.Harmless} {
 		require.NoError(t, known.Validate())
 	}
-	require.EqualError(t, policy.Name("greedy").Validate(), `policy "greedy": one of fair, flowcon-literal, flowcon, harmless`)
+	require.EqualError(t, policy.Name("greedy").Validate(), `policy "greedy": one of fair, flowcon-literal, flowcon, qore-dl, harmless`)
 	require.Error(t, policy.Name("").Validate())
 }
 

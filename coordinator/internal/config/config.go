@@ -70,7 +70,7 @@ func (c *Config) AddFlags(set *flags.Set) {
 	set.StringVar(&c.Node, "node-name", "", "the node to watch")
 	set.Env("node-name", "NODE_NAME")
 	set.StringVar(&c.Resource, "resource", gpushare.Resource, "extended resource by which pods request GPU memory")
-	set.StringVar((*string)(&c.Policy), "policy", string(policy.Default), "how the CPU of a node is divided among its jobs: harmless, flowcon, flowcon-literal or fair")
+	set.StringVar((*string)(&c.Policy), "policy", string(policy.Default), "how the CPU of a node is divided among its jobs: harmless, flowcon, flowcon-literal, qore-dl or fair")
 	set.StringVar(&c.Objective, "objective", "balanced",
 		"which jobs harmless prefers with the CPU that no job needs to keep up with fair sharing: finish (those that end "+
 			"soonest), growth (those that reach their target soonest), balanced, or a number from 0 (finish) to 1 (growth)")

@@ -26,7 +26,7 @@ func TestParse_ValidatesFlagsAndEnvironment(t *testing.T) {
 	}{
 		"valid":                    {nil, nil, ""},
 		"policy from the env":      {map[string]string{"TRELLIS_POLICY": "fair"}, nil, ""},
-		"unknown policy":           {nil, []string{"--policy=magic"}, "fair, flowcon-literal, flowcon, harmless"},
+		"unknown policy":           {nil, []string{"--policy=magic"}, "fair, flowcon-literal, flowcon, qore-dl, harmless"},
 		"harmless for growth":      {map[string]string{"TRELLIS_OBJECTIVE": "growth"}, []string{"--policy=harmless"}, ""},
 		"enforced directly":        {nil, []string{"--enforce=cgroup"}, ""},
 		"enforced by magic":        {nil, []string{"--enforce=magic"}, "resize or cgroup"},
