@@ -112,7 +112,7 @@ func floats(shares []growth.Share) []float64 {
 	return all
 }
 
-// However often it decides, and whatever it is told, no job falls below a quarter of an equal part, and all parts together are the resource.
+// However often it decides, with any values, no job falls below a quarter of an equal part, and all parts together are the resource.
 func TestDivide_KeepsAllJobsAlive(t *testing.T) {
 	values := []float64{0, -1, 1, 0.2, 30, 1e300, math.Inf(1), math.Inf(-1), math.NaN()}
 	for seed := range uint64(200) {

@@ -18,10 +18,18 @@ func elsewhere(s *history.Snapshot, job *bus.Sample, now time.Time) []deadline.S
 	if d == nil || d.Status != deadline.AtRisk || eta == nil || eta.Remaining.Unit != growth.GPUSecond || len(job.GPUs) != 1 {
 		return nil
 	}
-	var places []deadline.Place
-	model := modelOf(s, job.Node, job.GPUs[0])
+	places := placesElsewhere(s, job.Node, modelOf(s, job.Node, job.GPUs[0]))
+	found := deadline.Elsewhere(eta.Remaining.High, job.Usable, growth.Seconds(d.At.Sub(now).Seconds()), places)
+	for i, spare := range found { // the document should not change with every second
+		found[i].Early = growth.Seconds(60 * math.Floor(float64(spare.Early)/60))
+	}
+	return found
+}
+
+// placesElsewhere returns the GPUs of a model on all nodes but one.
+func placesElsewhere(s *history.Snapshot, except growth.NodeName, model string) (places []deadline.Place) {
 	for _, n := range s.Nodes {
-		if n.Name == job.Node || n.Load == nil || n.GPUs == nil || n.GPUs.Emulated && !n.GPUs.Computes {
+		if n.Name == except || n.Load == nil || n.GPUs == nil || n.GPUs.Emulated && !n.GPUs.Computes {
 			continue
 		}
 		for _, g := range n.GPUs.GPUs {
@@ -30,11 +38,7 @@ func elsewhere(s *history.Snapshot, job *bus.Sample, now time.Time) []deadline.S
 			}
 		}
 	}
-	found := deadline.Elsewhere(eta.Remaining.High, job.Usable, growth.Seconds(d.At.Sub(now).Seconds()), places)
-	for i, spare := range found { // the document should not change with every second
-		found[i].Early = growth.Seconds(60 * math.Floor(float64(spare.Early)/60))
-	}
-	return found
+	return places
 }
 
 func modelOf(s *history.Snapshot, node growth.NodeName, gpu growth.GPU) string {
