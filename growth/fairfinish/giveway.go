@@ -2,6 +2,7 @@ package fairfinish
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -13,6 +14,8 @@ const (
 	maxHarm = 0.05
 	// maxAsked bounds the jobs that GiveWay asks. A longer list would help nobody, and each question costs a plan.
 	maxAsked = 12
+	// maxTried is the number of jobs up to which all sets of them are tried.
+	maxTried = 4
 )
 
 // Give is what would have to happen for a job to end before its user's deadline.
@@ -82,42 +85,81 @@ type question struct {
 	seconds float64 // to the deadline
 }
 
-// least returns a set of jobs that suffices if they give way, and of which none can be left out; nil if there is none.
+// least returns a set of jobs that suffices if they give way, and of which none can be left out; nil if none is found. Of a few jobs all
+// sets are tried, the smallest first. Of more, a set is grown and then reduced, which may miss one.
 func (q question) least(asked []growth.PodUID, pause bool) []Way {
-	var set []growth.PodUID
+	if len(asked) <= maxTried {
+		for size := range len(asked) {
+			for chosen := range uint(1) << len(asked) {
+				if set := subset(asked, chosen); len(set) == size+1 && q.lacking(set, pause) <= tolerance {
+					return q.parts(set, pause)
+				}
+			}
+		}
+		return nil
+	}
+	set, suffices := q.grow(asked, pause, true)
+	if !suffices {
+		set, suffices = q.grow(asked, pause, false)
+	}
+	if !suffices {
+		return nil
+	}
+	return q.parts(q.reduced(set, pause), pause)
+}
+
+// subset returns the jobs whose bits are set.
+func subset(jobs []growth.PodUID, chosen uint) (set []growth.PodUID) {
+	for i, id := range jobs {
+		if chosen>>i&1 == 1 {
+			set = append(set, id)
+		}
+	}
+	return set
+}
+
+// reduced leaves out the jobs of a set that are not needed, those that were asked last first.
+func (q question) reduced(set []growth.PodUID, pause bool) []growth.PodUID {
+	for again := true; again; {
+		again = false
+		for i := len(set) - 1; i >= 0; i-- {
+			without := slices.Delete(slices.Clone(set), i, i+1)
+			if q.lacking(without, pause) <= tolerance {
+				set, again = without, true
+			}
+		}
+	}
+	return set
+}
+
+// grow adds jobs to a set until it suffices: those that help on their own, or all of them. A job may help only together with others: if
+// it is paused, what it leaves is at first due to them.
+func (q question) grow(asked []growth.PodUID, pause, helpful bool) (set []growth.PodUID, suffices bool) {
 	rest := q.lacking(nil, pause)
 	for _, id := range asked {
 		if rest <= tolerance {
 			break
 		}
-		if after := q.lacking(append(set, id), pause); after < rest-tolerance {
-			set, rest = append(set, id), after
+		with := append(slices.Clone(set), id)
+		if after := q.lacking(with, pause); !helpful || after < rest-tolerance {
+			set, rest = with, after
 		}
 	}
-	if rest > tolerance {
-		return nil
-	}
-	for _, id := range slices.Clone(set) {
-		without := slices.DeleteFunc(slices.Clone(set), func(other growth.PodUID) bool { return other == id })
-		if q.lacking(without, pause) <= tolerance {
-			set = without
-		}
-	}
-	return q.parts(set, pause)
+	return set, rest <= tolerance
 }
 
-// parts returns what each job of a set gives, after those before it.
-func (q question) parts(set []growth.PodUID, pause bool) (ways []Way) {
-	rest := q.lacking(nil, pause)
+// parts divides the work that lacks among the jobs of a set, in proportion to what would lack without each of them.
+func (q question) parts(set []growth.PodUID, pause bool) []Way {
+	sum := 0.0
+	missed := make([]float64, len(set))
+	for i := range set {
+		missed[i] = q.lacking(slices.Delete(slices.Clone(set), i, i+1), pause)
+		sum += missed[i]
+	}
+	ways := make([]Way, len(set))
 	for i, id := range set {
-		after := q.lacking(set[:i+1], pause)
-		work := max(rest-after, 0)
-		ways = append(ways, Way{
-			ID:   id,
-			Work: growth.Work(work),
-			Part: growth.MilliCPU(work / q.seconds * float64(growth.Core)),
-		})
-		rest = after
+		work := q.lacking(nil, pause) * missed[i] / sum
+		ways[i] = Way{ID: id, Work: growth.Work(work), Part: growth.MilliCPU(math.Round(work / q.seconds * float64(growth.Core)))}
 	}
 	return ways
 }

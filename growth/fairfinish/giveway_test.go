@@ -13,9 +13,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
-// questionOf returns a random question: up to five jobs on some cores or on one GPU, of which some have been running for a while, with a tight
-// deadline for the first one.
-func questionOf(seed uint64) question {
+// questionOf returns a random question: some jobs on some cores or on one GPU, which have been running for a while, with a tight deadline
+// for the first one.
+func questionOf(seed uint64, count int) question {
 	rng := rand.New(rand.NewPCG(seed, 31))
 	now := time.Unix(1_700_000_000, 0)
 	c := Config{
@@ -28,7 +28,7 @@ func questionOf(seed uint64) question {
 	if rng.IntN(2) == 0 {
 		c.Unit, c.Cores, on = growth.GPUSecond, growth.Core, []growth.GPU{"gpu"}
 	}
-	jobs := make([]Job, 2+rng.IntN(4))
+	jobs := make([]Job, count)
 	for i := range jobs {
 		left := remaining.Exact(growth.Work(10 + rng.IntN(190)))
 		left.Unit = c.Unit
@@ -66,7 +66,7 @@ func (q question) subsets(visit func(set []growth.PodUID)) {
 func TestGiveWay_EqualsBruteForce(t *testing.T) {
 	found, paused := 0, 0
 	for seed := range uint64(400) {
-		q := questionOf(seed)
+		q := questionOf(seed, 2+int(seed%4))
 		if q.lacking(nil, false) <= tolerance {
 			require.Empty(t, GiveWay(q.config, q.state, q.jobs, q.id).Ways, "seed %d", seed)
 			continue
@@ -103,6 +103,46 @@ func TestGiveWay_EqualsBruteForce(t *testing.T) {
 	t.Logf("%d answers with names, %d of them to pause", found, paused)
 	require.Greater(t, found, 50)
 	require.Greater(t, paused, 10)
+}
+
+// Of more jobs a set may be missed, but rarely. One that is named suffices, and none of its jobs can be left out.
+func TestGiveWay_OfManyJobs(t *testing.T) {
+	missed, asked := 0, 0
+	for seed := range uint64(60) {
+		q := questionOf(seed, 3+maxTried)
+		if q.lacking(nil, false) <= tolerance {
+			continue
+		}
+		asked++
+		give := GiveWay(q.config, q.state, q.jobs, q.id)
+		var set []growth.PodUID
+		for _, way := range give.Ways {
+			set = append(set, way.ID)
+		}
+		if len(set) > 0 {
+			require.LessOrEqual(t, q.lacking(set, give.Pause), tolerance, "seed %d", seed)
+		}
+		for i := range set {
+			require.Greater(t, q.lacking(slices.Delete(slices.Clone(set), i, i+1), give.Pause), tolerance, "seed %d", seed)
+		}
+		for _, pause := range []bool{false, true} {
+			suffices := false
+			q.subsets(func(set []growth.PodUID) { suffices = suffices || q.lacking(set, pause) <= tolerance })
+			if suffices {
+				missed += miss(len(set) == 0 || give.Pause != pause)
+				break
+			}
+		}
+	}
+	t.Logf("%d of %d sets were missed", missed, asked)
+	require.Less(t, float64(missed), 0.1*float64(asked))
+}
+
+func miss(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 // However many jobs there are, the number of names and the time for the answer are bounded.

@@ -254,7 +254,7 @@ func TestGiveWay(t *testing.T) {
 		},
 		"both have to pause": {
 			give: ask(99, 100, unknown, fairfinish.Job{ID: "unknown2"}), lacking: 65.7, pause: true,
-			ways: map[growth.PodUID]float64{"unknown": 16.7, "unknown2": 49},
+			ways: map[growth.PodUID]float64{"unknown": 32.8, "unknown2": 32.8},
 		},
 		"not even alone": {give: ask(101, 100, short)},
 	} {

@@ -42,7 +42,7 @@ func TestQoreDL_Cases(t *testing.T) {
 			w.start(policy.QoreDL)
 			w.annotations = map[string][]string{"urgent": {due(w, tc.due)}}
 			reasons := map[string]bool{}
-			jobs := []training{{"other", 0, 60, flat}, {"urgent", 0, 60, flat}}
+			jobs := []training{{"other", 0, 60, level}, {"urgent", 0, 60, level}}
 			complete(t, w, tc.cores, jobs, func(second int) {
 				if second == 60 {
 					decisions := w.explain("urgent").Decisions
@@ -57,4 +57,4 @@ func TestQoreDL_Cases(t *testing.T) {
 	}
 }
 
-func flat(float64) float64 { return 1 }
+func level(float64) float64 { return 1 }
