@@ -47,8 +47,8 @@ type Reservation struct {
 	GPUs []growth.GPUShare `json:"gpus"`
 	// Containers is the same share by container, in the order of the pod.
 	Containers []ContainerRequest `json:"containers"`
-	// Held is set if the pod runs on another node, and its job moves to this one: the memory is for the pod that continues the
-	// job. It is empty once that pod has a reservation.
+	// Held is set if the job of the pod moves to this node, or starts again there: the memory is for the pod that continues the job.
+	// It is empty once that pod has a reservation.
 	Held bool `json:"held,omitempty"`
 }
 

@@ -21,6 +21,12 @@ type assignment struct {
 	changed map[growth.NodeName]placement.Node
 }
 
+// Assign chooses one of its nodes for each pod that fits there together with the others. Pods that name a node come first.
+func Assign(pods []Pod, nodes map[growth.NodeName]placement.Node, policy placement.Policy) map[growth.PodUID]growth.NodeName {
+	chosen, _ := room{nodes, policy}.assign(Gang{Pods: pods})
+	return chosen
+}
+
 // assign chooses a node for each pod of a gang that fits, and returns the nodes that this changes. A pod keeps the node that it
 // has, if the scheduler still offers it: every other choice would release room for nothing.
 func (r room) assign(g Gang) (map[growth.PodUID]growth.NodeName, map[growth.NodeName]placement.Node) {

@@ -31,6 +31,14 @@
 //     old one. A move that is given up then ends only once the old pod is the only one of its Job again.
 //   - After the eviction, a move is never undone. If the target has no room any more, the successor may run anywhere.
 //
+// # Gangs
+//
+// The pods of a gang move completely or not at all (Together). Each pod has a record of its own, with the same ID. Until all pods
+// have saved the same step, memory is reserved for each of them, and the disruption budgets permit all evictions, the records change in
+// one transaction: one failure aborts all, and every pod runs on. The transaction to Saved is the commit: no pod is evicted before
+// it, and none is spared after it. The new pods wait until all old ones are gone. A pod that stays on its node starts again there, since
+// the processes of a distributed job start together.
+//
 // # What may go wrong
 //
 // An abort before the eviction leaves the old pod running. An abort after it leaves the successor to its owner and to the

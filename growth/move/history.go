@@ -22,6 +22,8 @@ type Past struct {
 	Because string         `json:"because,omitempty"`
 	Why     string         `json:"why,omitempty"`
 	Delay   growth.Seconds `json:"delaySeconds,omitempty"`
+	// Pods is the number of pods that have moved together; 0 for a pod that has moved alone.
+	Pods int `json:"pods,omitempty"`
 	// Took is the time of the whole move.
 	Took growth.Seconds `json:"tookSeconds,omitempty"`
 	// Ended is when it ended, and New the pod that continues the job.
@@ -62,6 +64,9 @@ func (h History) With(r Record) History {
 	if r.On != "" {
 		p.To = r.On
 	}
+	if r.Gang != nil {
+		p.Pods = len(r.Gang.Pods)
+	}
 	h.Past = append(slices.Clone(h.Past), p)
 	h.Past = h.Past[max(0, len(h.Past)-maxPast):]
 	if p.Gone {
@@ -84,6 +89,9 @@ func (p Past) String() string {
 	reason := "requested"
 	if p.Because != "" {
 		reason = p.Because
+	}
+	if p.Pods > 0 {
+		reason += fmt.Sprintf("; with all %d pods of its job", p.Pods)
 	}
 	if p.Why != "" {
 		reason += "; ended early: " + p.Why

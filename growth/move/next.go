@@ -37,7 +37,7 @@ type Seen struct {
 	// Checkpoint is the answer to the request to save for this move; SaveFailed is its reason if the job could not.
 	Checkpoint *Checkpoint
 	SaveFailed string
-	// Refused is why the old pod was not evicted, such as a disruption budget.
+	// Refused is why the old pod is not evicted, such as a disruption budget. It counts for all pods of a gang together.
 	Refused string
 	// New is the successor; nil if there is none. Step is what it has reported since it started; 0 if nothing.
 	New  *Pod
@@ -47,6 +47,8 @@ type Seen struct {
 	Fails   bool
 	// TargetLost says why the target cannot take the job any more.
 	TargetLost string
+	// Reserved is set if memory is reserved on the target. OthersRun is set while the old pod of another pod of the gang may run.
+	Reserved, OthersRun bool
 }
 
 // Next returns the record that follows, and whether it differs.
@@ -110,6 +112,8 @@ func (l Limits) saving(r Record, seen Seen, now time.Time) Record {
 // saved waits until the old pod is gone. It gives up by withdrawing the permission first.
 func (l Limits) saved(r Record, seen Seen, now time.Time) Record {
 	switch {
+	case r.Gang != nil:
+		return l.committed(r, seen, now)
 	case seen.Old == nil && r.Ended:
 		return r.enter(Aborted, now)
 	case seen.Old == nil:

@@ -33,18 +33,20 @@ type Checkpoint struct {
 
 // Record is a move on the bus.
 type Record struct {
-	// ID identifies the move. It is the name of the permission on the old pod.
+	// ID identifies the move. It is the name of the permission on the old pod, and of the request to save.
 	ID string `json:"id"`
 	// Old is the UID of the pod that moves, and Next identifies its successor.
 	Old  growth.PodUID `json:"old"`
 	Next Successor     `json:"next"`
+	// Gang is nil for a pod that moves alone. Otherwise the records of all pods of the gang have the same ID.
+	Gang *Gang `json:"gang,omitempty"`
 	// Bare is set if nothing creates the pod again.
 	Bare bool `json:"bare,omitempty"`
 	// Detach is set if the owner of the old pod takes its eviction for a failure, as a Job does: it counts it, and delays the
 	// successor. So the pod leaves its owner first, which creates the successor at once.
 	Detach bool `json:"detach,omitempty"`
 
-	// To is empty if any node but From is as good.
+	// To is empty if any node but From is as good. It is From for a pod of a gang that starts again on its node.
 	From growth.NodeName `json:"from"`
 	To   growth.NodeName `json:"to,omitempty"`
 
@@ -109,7 +111,8 @@ type Wants struct {
 	// Detach: the old pod has left its owner, if it carries the permission. Attach: it belongs to its owner.
 	Detach, Attach bool
 	// Evict: the old pod is evicted, if it runs, carries the permission, has a copy if it needs one, and has left its owner if it
-	// must.
+	// must. In a gang that must be so of all pods before one is evicted: the processes of the others may fail then. A pod that has
+	// failed is evicted too, so that it is removed.
 	Evict bool
 	// Copy: the copy of a bare pod exists. Open: it has no gate. Drop: it does not exist, unless it has lost its gate.
 	Copy, Open, Drop bool

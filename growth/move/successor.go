@@ -57,13 +57,17 @@ type Place struct {
 }
 
 // Place returns where the successor may run. gone reports whether the old pod is gone, which may be known before the record
-// says so.
+// says so. In a gang it reports whether all old pods are gone: before that a new pod could run next to an old one of the same job.
 func (r Record) Place(gone bool) Place {
 	switch {
-	case r.State == Saved && gone, r.State == Evicted:
-		return Place{Only: r.To, Not: r.From, Old: r.Old}
-	case r.State == Saving, r.State == Saved: // if the old pod is gone, a state after Saving is about to be read
-		return Place{Wait: true}
+	case r.State == Saved && gone, r.State == Evicted && (gone || r.Gang == nil):
+		p := Place{Only: r.To, Old: r.Old}
+		if r.To != r.From {
+			p.Not = r.From
+		}
+		return p
+	case r.State == Saving, r.State == Saved, r.State == Evicted:
+		return Place{Wait: true} // if the old pod is gone, a state after Saving is about to be read
 	}
 	return Place{}
 }

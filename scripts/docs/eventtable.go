@@ -73,7 +73,7 @@ var explanations = []explanation{
 	},
 	{
 		Reason: "MoveBegan", From: "extender", On: "pod", Type: "Normal",
-		Meaning: "The job is being moved to another node, because its user asks for it (`gpushare/move`), or for the reason in the message. It saves first.",
+		Meaning: "The job is being moved to another node, because its user asks for it (`gpushare/move`), or for the reason in the message. It saves first. For a job of several pods the message says where each goes.",
 		Advice:  "Nothing to do. Each step is an event.",
 	},
 	{

@@ -57,7 +57,9 @@ func (n *NodeInfo) expect(ended map[growth.PodUID]struct{}, jobs placement.Jobs)
 	records.Reservations = maps.Clone(records.Reservations)
 	for pod := range ended {
 		delete(records.Allocations, pod)
-		delete(records.Reservations, pod)
+		if !records.Reservations[pod].Held { // for the pod that continues its job
+			delete(records.Reservations, pod)
+		}
 	}
 	n.expected = new(placement.NewNode(n.Name, records))
 }

@@ -12,6 +12,8 @@
 // kube-scheduler asks the extender of its own pod, so one replica knows the offers, and decides. A replica that takes over
 // learns them when kube-scheduler asks again; reservations of the one before expire.
 //
+// The new pods of a gang that moves have room before they exist (package mover), and are bound without this package.
+//
 // # Sizes
 //
 // The size of a gang is that in its annotation or environment, or that of its Job: the smaller of its parallelism and of the

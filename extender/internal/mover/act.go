@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/move"
@@ -59,11 +60,22 @@ func (m *Mover) actOnOld(ctx context.Context, r move.Record, wants move.Wants, s
 	if len(due.Annotations)+len(due.Labels) > 0 {
 		return true, m.change(ctx, s.old, due)
 	}
-	running := s.old.Status.Phase == corev1.PodRunning
-	attached := r.Detach && metav1.GetControllerOf(s.old) != nil
-	if !wants.Evict || s.Permission != move.Granted || !running || attached || r.Bare && s.successor == nil {
+	if !wants.Evict || !s.evictable(r) {
 		return false, nil
 	}
+	return false, m.evict(ctx, s)
+}
+
+// evictable reports whether the old pod may be evicted: see move.Wants.
+func (s seen) evictable(r move.Record) bool {
+	phase := s.old.Status.Phase
+	running := phase == corev1.PodRunning || r.Gang != nil && phase == corev1.PodFailed
+	copied := !r.Bare || s.successor != nil
+	return running && copied && s.Permission == move.Granted && s.mayGo(r) && s.prepared
+}
+
+// evict evicts the old pod at the version that was read.
+func (m *Mover) evict(ctx context.Context, s seen) error {
 	err := m.Client.CoreV1().Pods(s.old.Namespace).EvictV1(ctx, &policyv1.Eviction{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.old.Namespace, Name: s.old.Name},
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{
@@ -72,9 +84,9 @@ func (m *Mover) actOnOld(ctx context.Context, r move.Record, wants move.Wants, s
 		}},
 	})
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsTooManyRequests(err) {
-		return false, nil // it ends, has changed, or a budget refuses it for now
+		return nil // it ends, has changed, or a budget refuses it for now
 	}
-	return false, fmt.Errorf("evicting it: %w", err)
+	return fmt.Errorf("evicting it: %w", err)
 }
 
 // annotations returns the changes that a move wants on the old pod; nil removes an annotation.
@@ -121,11 +133,14 @@ func ownership(pod *corev1.Pod, r move.Record, wants move.Wants, permission move
 	return nil
 }
 
-// wake annotates a successor that waits for its node, once the old pod is gone. kube-scheduler tries a pod that an extender has
+// wake annotates a successor that waits for its node, once it may be placed. kube-scheduler tries a pod that an extender has
 // rejected again after any event, and this is one: it is certain to come when the answer has changed.
 func (m *Mover) wake(ctx context.Context, r move.Record, s seen) error {
 	p, value := s.successor, r.ID+" continues"
 	if r.Bare || r.State != move.Evicted || p == nil || p.Spec.NodeName != "" || p.Annotations[gpushare.MovingAnnotation] == value {
+		return nil
+	}
+	if m.Place(request.Identity(p)).Wait {
 		return nil
 	}
 	return m.change(ctx, p, changes{Annotations: map[string]*string{gpushare.MovingAnnotation: &value}})

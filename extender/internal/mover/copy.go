@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trellis-gpu/trellis/extender/internal/recreate"
+	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/move"
 )
@@ -27,7 +28,7 @@ func (m *Mover) actOnCopy(ctx context.Context, r move.Record, wants move.Wants, 
 			return false, fmt.Errorf("creating its copy: %w", err)
 		}
 		return true, nil
-	case wants.Open && gate:
+	case wants.Open && m.opens(s.successor):
 		opened := s.successor.DeepCopy()
 		opened.Spec.SchedulingGates = slices.DeleteFunc(opened.Spec.SchedulingGates, ours)
 		_, err := pods.Update(ctx, opened, metav1.UpdateOptions{}) // it carries the resource version
@@ -44,6 +45,11 @@ func (m *Mover) actOnCopy(ctx context.Context, r move.Record, wants move.Wants, 
 		}
 	}
 	return false, nil
+}
+
+// opens reports whether a copy is behind its gate, and may be placed.
+func (m *Mover) opens(copied *corev1.Pod) bool {
+	return gated(copied) && !m.Place(request.Identity(copied)).Wait
 }
 
 func ours(g corev1.PodSchedulingGate) bool { return g.Name == gpushare.MoveGate }

@@ -43,6 +43,15 @@ func (n movesNow) going() (all []bus.Move) {
 	return all
 }
 
+// inFlight counts the moves in flight. That of several pods is one.
+func (n movesNow) inFlight() int {
+	ids := map[string]bool{}
+	for _, record := range n.going() {
+		ids[record.Move.ID] = true
+	}
+	return len(ids)
+}
+
 // decide begins a move without a request, if one is due. Two replicas do not begin moves at the same time: each wants that no
 // record of a move was written since it read them.
 func (m *Mover) decide(ctx context.Context, snapshot *cache.Snapshot, moves movesNow, now time.Time) error {
@@ -102,11 +111,7 @@ func (m *Mover) beginDecided(ctx context.Context, d rebalance.Decision, moves mo
 			"The job would move from node "+string(d.From)+" to "+string(d.To)+" if moves were automatic. The reason is: "+d.Because)
 		return "", nil
 	}
-	var last *bus.Entry
-	if entry, moved := moves.byPod[d.Pod.UID]; moved {
-		last = &entry
-	}
-	_, err = m.write(ctx, pod, d, last, now, bus.NoneNewer(bus.Moves, moves.revision))
+	_, err = m.write(ctx, []*corev1.Pod{pod}, []rebalance.Decision{d}, moves, now, bus.NoneNewer(bus.Moves, moves.revision))
 	return "", err
 }
 

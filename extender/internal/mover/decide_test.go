@@ -13,6 +13,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/extender/internal/mover"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -24,26 +25,21 @@ import (
 // harness is two nodes with one GPU. Two jobs with 500 GPU-seconds left share that of node a: one should move to node b.
 type harness struct {
 	*clustertest.Cluster
-	mover   *mover.Mover
-	pods    []*corev1.Pod
-	samples []bus.Sample
+	scheduler *scheduler.Scheduler
+	mover     *mover.Mover
+	pods      []*corev1.Pod
+	samples   []bus.Sample
 }
 
 func newHarness(t *testing.T, mode mover.Mode) *harness {
 	w := &harness{Cluster: clustertest.New(t)}
-	for _, name := range []string{"a", "b"} {
-		w.Node(name, 16)
-		ready := corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}
-		n, err := w.Client.CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{})
-		require.NoError(t, err)
-		n.Status = ready
-		_, err = w.Client.CoreV1().Nodes().UpdateStatus(t.Context(), n, metav1.UpdateOptions{})
-		require.NoError(t, err)
-	}
+	w.ready("a")
+	w.ready("b")
 	for _, name := range []string{"p", "q"} {
 		w.job(name, "a", 4)
 	}
 	decisions := w.Scheduler(w.Cache)
+	w.scheduler = decisions
 	w.mover = &mover.Mover{
 		Client:      w.Client,
 		Bus:         w.Bus,
@@ -54,11 +50,21 @@ func newHarness(t *testing.T, mode mover.Mode) *harness {
 		Log:         slog.New(slog.DiscardHandler),
 		Mode:        mode,
 		Policy:      placement.MarginalGrowth{},
-		Protected:   func(*corev1.Pod) string { return "" },
+		Protected:   func(...*corev1.Pod) string { return "" },
 		SharedPaths: []string{"/mnt/shared"},
 		Ended:       func(move.State, time.Duration) {},
 	}
 	return w
+}
+
+// ready creates a node that takes pods.
+func (w *harness) ready(name string) {
+	w.Node(name, 16)
+	n, err := w.Client.CoreV1().Nodes().Get(w.T.Context(), name, metav1.GetOptions{})
+	require.NoError(w.T, err)
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	_, err = w.Client.CoreV1().Nodes().UpdateStatus(w.T.Context(), n, metav1.UpdateOptions{})
+	require.NoError(w.T, err)
 }
 
 // job creates a pod that runs on a node, with its allocation and its sample.
@@ -151,7 +157,7 @@ func TestMover_MovesWithoutRequest(t *testing.T) {
 		"a checkpoint on no volume": {change: change(func(s *bus.Sample) { s.Checkpoint.Path = "/tmp/job.pt" }), stays: true},
 		"a path of the node alone":  {change: func(w *harness) { w.mover.SharedPaths = nil }, stays: true},
 		"the target is cordoned":    {change: func(w *harness) { w.cordon("b") }, stays: true},
-		"a disruption budget":       {change: func(w *harness) { w.mover.Protected = func(*corev1.Pod) string { return "default/all" } }, stays: true},
+		"a disruption budget":       {change: func(w *harness) { w.mover.Protected = func(...*corev1.Pod) string { return "default/all" } }, stays: true},
 		"a job from or to it moves": {change: func(w *harness) {
 			clustertest.Record(w.Cluster, bus.MoveKey("x"), bus.Move{Move: move.Record{
 				ID: "move-x", Old: "x", From: "c", To: "b", State: move.Evicted, Since: time.Now(), Began: time.Now(),

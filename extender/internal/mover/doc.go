@@ -5,7 +5,7 @@
 //
 // Once a second, and five times a second while a move is active, each replica
 //
-//  1. proposes a move for each pod with the annotation gpushare/move that runs and has none
+//  1. proposes a move for each pod with the annotation gpushare/move that runs and has none, and for all pods of its gang
 //  2. reads each record from the bus, and then the pods that it is about
 //  3. replaces the record by the one that follows, if no other replica has (compare-and-swap)
 //  4. makes what the record wants so: annotations of the old pod, its eviction, the copy of a bare pod and its gate, and begins
@@ -13,6 +13,13 @@
 //
 // The record is read before the pod, and the pod is changed only at the resource version that was read. So a replica that has
 // slept changes nothing that another one has changed since.
+//
+// # Gangs
+//
+// The pods of a gang (request.Gang) move together. Each has a record of its own, and all records have one ID. A pass reads and
+// observes all of them, and replaces those that differ in one transaction. Before the move begins each pod has a node: that in its
+// annotation, one of the others (gang.Assign), or its own without a request, where it starts again. The extender reserves
+// memory for each, also for the one that stays, and so the new pods do not wait for their gang to be placed (package gangs).
 //
 // # The job
 //

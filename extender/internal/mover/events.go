@@ -34,16 +34,39 @@ func (m *Mover) announce(ctx context.Context, record bus.Move, before move.Recor
 	switch r.State {
 	case move.Saved:
 		m.event(ctx, job, corev1.EventTypeNormal, "MoveSaved",
-			fmt.Sprintf("The job has saved step %d to %s for its move to %s, and waits to be evicted", r.Checkpoint.Step, r.Checkpoint.Path, target(r.To)))
+			fmt.Sprintf("The job has saved step %d to %s %s, and waits to be evicted", r.Checkpoint.Step, r.Checkpoint.Path, purpose(r)))
 	case move.Placed:
 		m.event(ctx, job, corev1.EventTypeNormal, "MovePlaced",
 			fmt.Sprintf("The job of pod %s continues here, from step %d", record.Pod.Name, r.Checkpoint.Step))
 	case move.Done:
-		m.event(ctx, job, corev1.EventTypeNormal, "Moved",
-			fmt.Sprintf("The job has moved from node %s to %s in %s: %s", r.From, r.On, tenths(now.Sub(r.Began)), parts(r.Cost())))
+		m.event(ctx, job, corev1.EventTypeNormal, "Moved", fmt.Sprintf("%s in %s: %s", moved(r), tenths(now.Sub(r.Began)), parts(r.Cost())))
 	case move.Aborted:
-		m.event(ctx, job, corev1.EventTypeWarning, "MoveAborted", fmt.Sprintf("The move of the job to %s has ended early: %s", target(r.To), r.Why))
+		m.event(ctx, job, corev1.EventTypeWarning, "MoveAborted", aborted(r))
 	}
+}
+
+// purpose says what a job has saved for.
+func purpose(r move.Record) string {
+	if r.From == r.To {
+		return "for the move of its other pods"
+	}
+	return "for its move to " + target(r.To)
+}
+
+// aborted says why a move has ended early. Before the eviction that of a gang ends for all of its pods.
+func aborted(r move.Record) string {
+	if r.Gang != nil && r.Checkpoint == nil {
+		return fmt.Sprintf("The move of the job has ended early, and all of its %d pods run on: %s", len(r.Gang.Pods), r.Why)
+	}
+	return fmt.Sprintf("The move of the job to %s has ended early: %s", target(r.To), r.Why)
+}
+
+// moved says where the job is now.
+func moved(r move.Record) string {
+	if r.From == r.On {
+		return fmt.Sprintf("The job has moved, and this pod of it has started again on node %s,", r.On)
+	}
+	return fmt.Sprintf("The job has moved from node %s to %s", r.From, r.On)
 }
 
 // parts describes what a move has cost.

@@ -71,9 +71,12 @@ func continuing(past map[string]remembered) map[growth.PodUID]string {
 	return names
 }
 
-// remember adds a move that has ended to the history of its job: it returns the history, and the write with its guard.
-func (m *Mover) remember(ctx context.Context, record bus.Move, s seen, now time.Time) (move.History, bus.Write, bus.Guard, error) {
-	past, err := m.history(ctx)
+// remember adds a move that has ended to the history of its job: it returns the history, and the write with its guard. read returns
+// the past moves.
+func (m *Mover) remember(
+	read func() (map[string]remembered, error), record bus.Move, s seen, now time.Time,
+) (move.History, bus.Write, bus.Guard, error) {
+	past, err := read()
 	if err != nil {
 		return move.History{}, bus.Write{}, bus.Guard{}, err
 	}

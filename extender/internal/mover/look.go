@@ -19,10 +19,12 @@ import (
 type seen struct {
 	move.Seen
 	old, successor *corev1.Pod
+	// prepared is set if all other pods of the gang may be evicted too: a process may fail once others are gone.
+	prepared bool
 }
 
-// look observes a move, after its record was read.
-func (m *Mover) look(ctx context.Context, record bus.Move) (s seen, err error) {
+// look observes the move of one pod.
+func (m *Mover) look(ctx context.Context, record bus.Move, list lister) (s seen, err error) {
 	pod, err := m.Client.CoreV1().Pods(record.Pod.Namespace).Get(ctx, record.Pod.Name, metav1.GetOptions{})
 	switch {
 	case err == nil && growth.PodUID(pod.UID) == record.Pod.UID:
@@ -33,7 +35,7 @@ func (m *Mover) look(ctx context.Context, record bus.Move) (s seen, err error) {
 	case err != nil && !apierrors.IsNotFound(err):
 		return s, err
 	}
-	if s.successor, err = m.find(ctx, record); err != nil {
+	if s.successor, err = m.find(ctx, record, list); err != nil {
 		return s, err
 	}
 	if p := s.successor; p != nil {
@@ -46,6 +48,7 @@ func (m *Mover) look(ctx context.Context, record bus.Move) (s seen, err error) {
 		}
 	}
 	s.TargetLost = m.lost(record, s)
+	s.Reserved = m.Memory.Held(record.Move.Old, record.Move.To)
 	return s, nil
 }
 
@@ -77,10 +80,9 @@ func (m *Mover) lost(record bus.Move, s seen) string {
 }
 
 // find returns the successor; nil if there is none.
-func (m *Mover) find(ctx context.Context, record bus.Move) (*corev1.Pod, error) {
-	pods := m.Client.CoreV1().Pods(record.Move.Next.Namespace)
+func (m *Mover) find(ctx context.Context, record bus.Move, list lister) (*corev1.Pod, error) {
 	if name := record.Move.Next.Name; name != "" {
-		pod, err := pods.Get(ctx, name, metav1.GetOptions{})
+		pod, err := m.Client.CoreV1().Pods(record.Move.Next.Namespace).Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil, nil
 		}
@@ -90,12 +92,12 @@ func (m *Mover) find(ctx context.Context, record bus.Move) (*corev1.Pod, error) 
 	case move.Proposed, move.Saving, move.Done, move.Aborted:
 		return nil, nil // it does not matter yet, or any more
 	}
-	list, err := pods.List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	pods, err := list()
 	if err != nil {
 		return nil, err
 	}
-	for i := range list.Items {
-		p := &list.Items[i]
+	for i := range pods.Items {
+		p := &pods.Items[i]
 		earlier := record.Move.New == "" && (ended(p) || p.DeletionTimestamp != nil) // a pod that its owner has replaced before
 		if !earlier && record.Move.Continues(request.Identity(p)) {
 			return p, nil

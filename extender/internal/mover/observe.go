@@ -21,7 +21,7 @@ func (m *Mover) observe(
 	going := moves.going()
 	c := rebalance.Cluster{
 		Now:    now,
-		Moving: len(going),
+		Moving: moves.inFlight(),
 		Policy: m.Policy,
 		Model:  snapshot.Model(),
 		Allowed: func(pod growth.PodUID, on growth.NodeName) bool {

@@ -25,11 +25,31 @@ func (m *Mover) Place(p move.Identity) move.Place {
 func (m *Mover) place(p move.Identity, going []active) move.Place {
 	for _, a := range going {
 		if a.record.Continues(p) {
-			_, exists := m.Cluster.Snapshot().Pods.Get(a.record.Old)
-			return a.record.Place(!exists)
+			return a.record.Place(m.gone(a.record))
 		}
 	}
 	return move.Place{}
+}
+
+// gone reports whether the old pod of a move is gone. In a gang no old pod may run, and one that starts again on its node finds its
+// memory free there.
+func (m *Mover) gone(r move.Record) bool {
+	snapshot := m.Cluster.Snapshot()
+	if r.Gang == nil {
+		_, exists := snapshot.Pods.Get(r.Old)
+		return !exists
+	}
+	for _, uid := range r.Gang.Pods {
+		if pod, exists := snapshot.Pods.Get(uid); exists && !pod.Ended {
+			return false
+		}
+	}
+	node := snapshot.Node(r.From)
+	if r.To != r.From || node == nil {
+		return true
+	}
+	_, allocated := node.Allocations[r.Old]
+	return !allocated
 }
 
 // Confirm is Place by the present records: another replica may have begun a move after the last pass of this one. Bind asks it.

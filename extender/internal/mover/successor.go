@@ -35,15 +35,20 @@ func (m *Mover) detaches(ctx context.Context, pod *corev1.Pod) (bool, error) {
 	}), nil
 }
 
-// maxName bounds the name of a pod, by which its host is named too.
-const maxName = 63
+// maxName bounds the name of a pod, by which its host is named too. A copy has a suffix.
+const (
+	maxName = 63
+	suffix  = 8 // of the ID of the move
+)
+
+// stem returns the part of a pod's name that its copy keeps.
+func stem(name string) string { return name[:min(len(name), maxName-suffix-1)] }
 
 // successor identifies the pod that will continue the job.
 func successor(pod *corev1.Pod, r move.Record) move.Successor {
 	p := request.Identity(pod)
 	if r.Bare {
-		suffix := fmt.Sprintf("-%s", r.ID[len(r.ID)-8:])
-		return move.Successor{Namespace: p.Namespace, Name: p.Name[:min(len(p.Name), maxName-len(suffix))] + suffix}
+		return move.Successor{Namespace: p.Namespace, Name: stem(p.Name) + "-" + r.ID[len(r.ID)-suffix:]}
 	}
 	return move.Successor{Namespace: p.Namespace, Owner: p.Owner, Index: p.Index}
 }

@@ -14,18 +14,13 @@ import (
 // unschedulable returns why kube-scheduler would not place a pod on a node, apart from GPU memory, or "". It is stricter: pods with
 // rules about other pods are not moved without a request.
 func unschedulable(pod *corev1.Pod, on occupied) string {
-	switch {
-	case pod.Spec.NodeName == on.node.Name:
+	if pod.Spec.NodeName == on.node.Name {
 		return "the pod is there"
-	case on.node.Spec.Unschedulable:
-		return "the node is cordoned"
-	case !ready(on.node):
-		return "the node is not ready"
-	case !tolerated(pod, on.node.Spec.Taints):
-		return "the node has a taint"
-	case !selected(pod, on.node):
-		return "the node is not selected"
-	case aboutOthers(pod):
+	}
+	if why := closed(pod, on.node); why != "" {
+		return why
+	}
+	if aboutOthers(pod) {
 		return "the pod has rules about other pods"
 	}
 	cpu, memory := request.Lasting(pod)
@@ -38,6 +33,21 @@ func unschedulable(pod *corev1.Pod, on occupied) string {
 	}
 	if most, known := has[corev1.ResourcePods]; known && int64(on.pods) >= most.Value() {
 		return "the node has as many pods as it may"
+	}
+	return ""
+}
+
+// closed returns why no pod like this one may come to a node, or "".
+func closed(pod *corev1.Pod, n *corev1.Node) string {
+	switch {
+	case n.Spec.Unschedulable:
+		return "the node is cordoned"
+	case !ready(n):
+		return "the node is not ready"
+	case !tolerated(pod, n.Spec.Taints):
+		return "the node has a taint"
+	case !selected(pod, n):
+		return "the node is not selected"
 	}
 	return ""
 }

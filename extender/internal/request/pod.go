@@ -40,6 +40,9 @@ type Pod struct {
 	// Continues is the pod whose job this one continues after a move: what is reserved for that pod on the target is for this
 	// one. It is empty unless the scheduler sets it.
 	Continues growth.PodUID
+	// Leaves is set if what is reserved for the pod is for the one that will continue its job. It is false unless the scheduler
+	// sets it.
+	Leaves bool
 	// CannotSave is set if the user says that the job saves no checkpoint, Gated while the pod has a scheduling gate.
 	CannotSave, Gated bool
 	// Elastic is set if Trellis may change the job's number of workers.

@@ -141,6 +141,22 @@ func empty(node growth.NodeName, held Versioned) (bus.Write, bus.Guard, error) {
 	return bus.Write{Key: key, Value: value, Lifetime: bus.Lifetime{TTL: Lifetime}}, bus.Unchanged(key, held.Revision), err
 }
 
+// Renew writes a reservation for another Lifetime, unless it was written again since its revision. It takes no more memory.
+func (s Store) Renew(ctx context.Context, node growth.NodeName, r Versioned) error {
+	value, err := bus.Encode(r.Reservation)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	key := bus.ReservationKey(node, r.Pod.UID)
+	writes := []bus.Write{{Key: key, Value: value, Lifetime: bus.Lifetime{TTL: Lifetime}}}
+	if _, err := s.Bus.Commit(ctx, writes, bus.Unchanged(key, r.Revision)); err != nil {
+		return fmt.Errorf("renewing the reservation of pod %s on node %s: %w", r.Pod, node, err)
+	}
+	return nil
+}
+
 // Release deletes a reservation, unless it was written again since revision.
 func (s Store) Release(ctx context.Context, node growth.NodeName, pod growth.PodRef, revision bus.Revision) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)

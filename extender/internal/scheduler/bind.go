@@ -49,14 +49,14 @@ func (s *Scheduler) bindPod(ctx context.Context, ref growth.PodRef, node growth.
 	if pod.Node != "" {
 		return s.alreadyBound(pod, node)
 	}
-	if why := s.barred(pod, node); why != "" {
-		return nil, fmt.Errorf("pod %s: %w: %s", ref, ErrGangWaits, why)
-	}
 	place, err := s.confirm(ctx, ref, node)
 	if err != nil {
 		return nil, err
 	}
 	pod.Continues = cmp.Or(place.Old, s.place(pod).Old)
+	if why := s.barred(pod, node); why != "" {
+		return nil, fmt.Errorf("pod %s: %w: %s", ref, ErrGangWaits, why)
+	}
 	// 2. Its GPUs.
 	reserved, revision, err := s.reserveOrAssume(ctx, pod, node)
 	if err != nil {

@@ -2,6 +2,8 @@ package scheduler
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -60,18 +62,28 @@ func remainingGrowth(snapshot *cache.Snapshot, pod growth.PodUID) growth.Growth 
 	return sample.Growth
 }
 
-// Protected returns the disruption budget that permits no eviction of a pod now, or "". After an error it is the error.
-func (s *Scheduler) Protected(pod *corev1.Pod) string {
-	allowed := preempt.DisruptionsAllowed{}
-	_, err := s.budgetsOf(request.Pod{
-		Ref:    request.Ref(pod),
-		Labels: pod.Labels,
-	}, allowed)
-	if err != nil {
-		return err.Error()
+// Protected returns the disruption budget that does not permit the eviction of all of the pods now, or "". After an error it is
+// the error.
+func (s *Scheduler) Protected(pods ...*corev1.Pod) string {
+	allowed, needed := preempt.DisruptionsAllowed{}, preempt.DisruptionsAllowed{}
+	for _, pod := range pods {
+		budgets, err := s.budgetsOf(request.Pod{
+			Ref:    request.Ref(pod),
+			Labels: pod.Labels,
+		}, allowed)
+		if err != nil {
+			return err.Error()
+		}
+		slices.Sort(budgets)
+		if len(budgets) > 1 { // the API server evicts no such pod
+			return string(budgets[0]) + " next to " + string(budgets[1])
+		}
+		for _, b := range budgets {
+			needed[b]++
+		}
 	}
-	for budget, disruptions := range allowed {
-		if disruptions <= 0 {
+	for _, budget := range slices.Sorted(maps.Keys(needed)) {
+		if needed[budget] > allowed[budget] {
 			return string(budget)
 		}
 	}

@@ -20,9 +20,10 @@ type Gangs interface {
 	Room(pod request.Pod) gang.Room
 }
 
-// offer offers the nodes of a request to the pod's gang. Nodes that the pod can never use are not offered.
+// offer offers the nodes of a request to the pod's gang. Nodes that the pod can never use are not offered. A bound pod needs
+// none, and one that continues a job has its room already, as have the others of its gang.
 func (s *Scheduler) offer(pod request.Pod, snapshot *cache.Snapshot, result FilterResult) gang.Room {
-	if s.Gangs == nil || pod.Gang.Name == "" || pod.Invalid != nil {
+	if s.Gangs == nil || pod.Gang.Name == "" || pod.Invalid != nil || pod.Node != "" || pod.Continues != "" {
 		return gang.Room{}
 	}
 	var nodes []growth.NodeName
@@ -53,7 +54,7 @@ func within(result FilterResult, room gang.Room) {
 
 // barred returns why a pod may not be bound to a node for the sake of its gang, or "".
 func (s *Scheduler) barred(pod request.Pod, node growth.NodeName) string {
-	if s.Gangs == nil || pod.Gang.Name == "" {
+	if s.Gangs == nil || pod.Gang.Name == "" || pod.Continues != "" {
 		return ""
 	}
 	room := s.Gangs.Room(pod)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
@@ -98,12 +100,93 @@ func TestHold_IsRenewed(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.True(t, hold().Equal(first))
 		time.Sleep(time.Minute)
-		require.True(t, hold().After(first))
-		require.NoError(t, s.Hold(t.Context(), "old-uid", "a"), "it is there")
-		require.Empty(t, c.Reservations("a"))
+		second := hold()
+		require.True(t, second.After(first))
+		c.Delete(old)
+		c.Settle()
+		time.Sleep(2 * time.Minute)
+		require.True(t, hold().After(second), "also after the end of the pod")
 		drop(t, s, old, true)
 		c.Settle()
 		require.Empty(t, c.Reservations("b"))
 		drop(t, s, old, false)
+	})
+}
+
+// A pod of a gang may start again on its node. Its memory is for no other pod in between.
+func TestHold_KeepsTheMemoryOfAPodThatStartsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, old := moving(t)
+		s := c.Scheduler(c.Cache)
+		s.Place = func(p move.Identity) move.Place {
+			if p.Name == "new" {
+				return move.Place{Only: "a", Old: "old-uid"}
+			}
+			return move.Place{}
+		}
+		c.Settle()
+		require.NoError(t, s.Hold(t.Context(), "old-uid", "a"))
+		c.Settle()
+		require.True(t, s.Held("old-uid", "a"))
+		require.Zero(t, c.Cache.Snapshot().OverCommitted(), "it counts once")
+		c.Reconciler(s).Reconcile(t.Context())
+		c.Settle()
+
+		other := c.Create(clustertest.Pod("other", "4Gi", 4))
+		fits := func() bool {
+			c.Settle()
+			result, err := s.Filter(other, []string{"a"})
+			require.NoError(t, err)
+			return len(result.Fit()) > 0
+		}
+		require.False(t, fits())
+		c.Delete(old)
+		require.False(t, fits(), "its devices are free, and reserved")
+		require.NoError(t, c.Bus.Delete(t.Context(), bus.AllocationKey("a", "old-uid")))
+		require.False(t, fits())
+
+		successor := c.Create(clustertest.Pod("new", "6Gi", 6))
+		c.Settle()
+		require.NoError(t, s.Bind(t.Context(), clustertest.Ref(successor), "a"))
+		c.Settle()
+		require.Empty(t, c.Reservations("a")["old-uid"].GPUs)
+		require.Zero(t, c.Cache.Snapshot().OverCommitted())
+		require.False(t, s.Held("old-uid", "a"))
+	})
+}
+
+// Budgets must permit the eviction of all pods.
+func TestProtected_CountsAllPods(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clustertest.New(t)
+		s := c.Scheduler(c.Cache)
+		var pods []*corev1.Pod
+		for _, name := range []string{"first", "second"} {
+			pod := clustertest.Pod(name, "4Gi", 4)
+			pod.Labels = map[string]string{"app": "ddp"}
+			pods = append(pods, pod)
+		}
+		budget := &policyv1.PodDisruptionBudget{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "ddp"},
+			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "ddp"}}},
+			Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 1},
+		}
+		budgets := c.Client.PolicyV1().PodDisruptionBudgets("default")
+		_, err := budgets.Create(t.Context(), budget, metav1.CreateOptions{})
+		require.NoError(t, err)
+		c.Settle()
+		require.Empty(t, s.Protected(pods[0]))
+		require.Equal(t, "default/ddp", s.Protected(pods...))
+		budget.Status.DisruptionsAllowed = 2
+		_, err = budgets.Update(t.Context(), budget, metav1.UpdateOptions{})
+		require.NoError(t, err)
+		c.Settle()
+		require.Empty(t, s.Protected(pods...))
+		budget = budget.DeepCopy()
+		budget.Name = "too"
+		_, err = budgets.Create(t.Context(), budget, metav1.CreateOptions{})
+		require.NoError(t, err)
+		c.Settle()
+		require.Equal(t, "default/ddp next to default/too", s.Protected(pods[0]), "the API server evicts no such pod")
 	})
 }

@@ -88,14 +88,14 @@ func (s *Scheduler) plan(
 	vacant := vacated(snapshot.WithAssumed(node, assumed), pod)
 	present := presentGPUs(node, pod, assumed)
 	if placement.StillFits(vacant, pod.Request, present) {
-		return newReservation(pod, node.Name, present), vacant, nil
+		return newReservation(pod, present), vacant, nil
 	}
 	policy, _ := s.policy(snapshot)
 	choice, status := placement.Place(vacant, pod.Request, policy)
 	if !status.Fits() {
 		return bus.Reservation{}, placement.Node{}, fmt.Errorf("%w: %s", ErrNoRoom, status.Reason)
 	}
-	return newReservation(pod, node.Name, choice.GPUs), vacant, nil
+	return newReservation(pod, choice.GPUs), vacant, nil
 }
 
 // presentGPUs returns the GPUs that were chosen for the pod on the node earlier: the assumed ones, else those reserved on
@@ -126,14 +126,14 @@ func boundGPUs(node *cache.NodeInfo, pod request.Pod) []growth.GPUShare {
 	return bound
 }
 
-// newReservation returns a reservation for a pod or, if that is bound to another node, for the one that will continue its job.
-func newReservation(pod request.Pod, node growth.NodeName, gpus []growth.GPUShare) bus.Reservation {
+// newReservation returns a reservation for a pod, or for the one that will continue its job.
+func newReservation(pod request.Pod, gpus []growth.GPUShare) bus.Reservation {
 	r := bus.Reservation{
 		Pod:        pod.Ref,
 		Created:    pod.Created,
 		GPUs:       gpus,
 		Containers: pod.Request.ContainerRequests(),
-		Held:       pod.Node != "" && pod.Node != node,
+		Held:       pod.Leaves,
 	}
 	if r.Held {
 		// The device plugin expects its containers after all others: kubelet never admits them.

@@ -26,6 +26,7 @@ type Store interface {
 	Read(ctx context.Context, node growth.NodeName) (*reservations.NodeRecords, bus.Revision, error)
 	Reserve(ctx context.Context, basis reservations.Basis, r bus.Reservation) (bus.Revision, error)
 	Release(ctx context.Context, node growth.NodeName, pod growth.PodRef, revision bus.Revision) error
+	Renew(ctx context.Context, node growth.NodeName, r reservations.Versioned) error
 }
 
 // API is the part of the API server that Bind needs.

@@ -135,6 +135,8 @@ func TestPlugin_Errors(t *testing.T) {
 		"pause of another pod":       {"foreign", []string{"pause", "plain"}, "default/plain does not share a GPU"},
 		"pause of a pod that waits":  {"pending", []string{"pause", "large-7xf9z"}, "is Pending: pause is for running pods"},
 		"drain without a node":       {"running", []string{"drain"}, "drain needs the name of a node"},
+		"move without a name":        {"running", []string{"move"}, "move needs the name of a pod or a job"},
+		"move of an unknown job":     {"gang", []string{"move", "job/none"}, "no pod of job/none runs and shares a GPU"},
 		"save that is forbidden":     {"denied", []string{"save", "second-nqh8f"}, `cannot be annotated: pods "second-nqh8f" is forbidden: User "dev"`},
 		"no command prints the help": {"cluster", nil, "Usage:"},
 	} {
@@ -182,6 +184,44 @@ func TestPlugin_RequestsByAnnotation(t *testing.T) {
 			require.Zero(t, got.code, got.err)
 			require.Contains(t, got.commands, tc.command)
 			require.Contains(t, got.out, tc.want)
+		})
+	}
+}
+
+// All pods of a job move or none does. A dry run shows what each of them would do.
+func TestPlugin_MovesJobs(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args     []string
+		commands []string
+		out      string
+	}{
+		"a pod": {
+			args:     []string{"move", "ddp-0-7xk2p", "--to", "node-3", "--dry-run"},
+			commands: []string{"annotate pod ddp-0-7xk2p -n default --overwrite --dry-run=server gpushare/move=node-3\n"},
+			out: "ddp-0-7xk2p  node-1  node-3\n" +
+				"ddp-1-q9r4z  node-2  node-2, where it starts again\n",
+		},
+		"a job": {
+			args: []string{"move", "job/ddp", "--dry-run"},
+			commands: []string{
+				"get pods --field-selector status.phase=Running",
+				"annotate pod ddp-0-7xk2p -n default --overwrite --dry-run=server gpushare/move=any\n",
+				"annotate pod ddp-1-q9r4z -n default --overwrite --dry-run=server gpushare/move=any\n",
+				"get pods -n default ",
+			},
+			out: "ddp-0-7xk2p  node-1  another node\n" +
+				"ddp-1-q9r4z  node-2  another node\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := run(t, "gang", tc.args...)
+			require.Zero(t, got.code, got.err)
+			require.Contains(t, got.out, "All pods of Job/ddp that are one job save at one step, and then move together, or none does:")
+			require.True(t, strings.HasSuffix(got.out, tc.out), got.out)
+			for _, command := range tc.commands {
+				require.Contains(t, got.commands, command)
+			}
+			require.NotContains(t, got.commands, "other-0")
 		})
 	}
 }

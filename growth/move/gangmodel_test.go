@@ -1,0 +1,427 @@
+package move_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/move"
+)
+
+// gangCluster has one job of several pods. It makes a step while one pod of each rank runs, and has ended after total. Two movers act
+// on it by what they have read, however long ago that was.
+type gangCluster struct {
+	dice  *rand.Rand
+	now   time.Time
+	ranks []*rank
+	bare  bool
+
+	step, disk int64
+	saved      *move.Checkpoint // what the job has answered, before its pods say so
+	failed     string
+
+	held, budget, full, lost bool
+	calm                     bool // nothing fails any more
+	committed                bool
+	ends                     int
+	endedBefore              bool // by the old pods
+}
+
+// rank is one rank of the job: its pods, old and new, and the record of its move.
+type rank struct {
+	record   move.Record
+	rev      int
+	old, new *pod
+	broken   bool // the old pod has failed
+	answer   *move.Checkpoint
+	failed   string
+	reserved bool
+}
+
+type gangView struct {
+	records  []move.Record
+	revs     []int
+	seen     []move.Seen
+	versions []int
+	owned    []bool
+}
+
+func newGangCluster(seed uint64) *gangCluster {
+	w := &gangCluster{dice: rand.New(rand.NewPCG(seed, 11)), now: time.Unix(1000, 0)}
+	w.bare = w.dice.IntN(3) == 0
+	w.step = w.dice.Int64N(total)
+	gang := &move.Gang{}
+	detach := !w.bare && w.dice.IntN(3) > 0
+	for i := range 2 + w.dice.IntN(2) {
+		name := fmt.Sprint(i)
+		gang.Pods = append(gang.Pods, growth.PodUID("old-"+name))
+		r := &rank{old: &pod{name: "old", node: growth.NodeName("a" + name), running: true, label: !w.bare, owned: !w.bare}}
+		r.record = move.Record{
+			ID: "m", Old: growth.PodUID("old-" + name), Bare: w.bare, Detach: detach, From: r.old.node, To: "b", State: move.Proposed,
+			Since: w.now, Began: w.now, Gang: gang,
+		}
+		if w.dice.IntN(2) == 0 {
+			r.record.To = r.record.From // it starts again where it is
+		}
+		w.ranks = append(w.ranks, r)
+	}
+	return w
+}
+
+// look returns what a mover reads now.
+func (w *gangCluster) look() gangView {
+	var v gangView
+	for i, r := range w.ranks {
+		s := move.Seen{Checkpoint: r.answer, SaveFailed: r.failed, Reserved: r.reserved}
+		version := 0
+		if o := r.old; o != nil {
+			s.Old = &move.Pod{UID: r.record.Old, Node: o.node, Ended: o.ended && !o.terminating, Failed: r.broken}
+			s.Permission, version = o.permission, o.version
+			s.Attached = o.label && o.owned
+		}
+		if w.budget {
+			s.Refused = "a budget"
+		}
+		if w.lost && i == 0 {
+			s.TargetLost = "the target is full"
+		}
+		if p := r.new; p != nil {
+			s.New = &move.Pod{UID: growth.PodUID(fmt.Sprint("new-", i)), Node: p.node, Ended: p.ended}
+			if p.running || p.ended {
+				s.Step = w.step
+			}
+		}
+		v.records, v.revs = append(v.records, r.record), append(v.revs, r.rev)
+		v.seen, v.versions = append(v.seen, s), append(v.versions, version)
+		v.owned = append(v.owned, r.old != nil && r.old.owned)
+	}
+	v.seen = move.WithOthers(v.seen)
+	return v
+}
+
+// write replaces the records in one transaction, if no other mover has replaced one.
+func (w *gangCluster) write(v *gangView) {
+	next := move.DefaultLimits().Together(v.records, v.seen, w.now)
+	for i, r := range w.ranks {
+		if r.rev != v.revs[i] {
+			return
+		}
+	}
+	for i, r := range w.ranks {
+		if next[i] != r.record {
+			r.rev++
+		}
+		r.record, v.records[i], v.revs[i] = next[i], next[i], r.rev
+	}
+	w.committed = w.committed || !slices.ContainsFunc(w.ranks, func(r *rank) bool {
+		return r.record.State == move.Proposed || r.record.State == move.Saving || r.record.Checkpoint == nil
+	})
+}
+
+// mayEvict reports whether a mover that has read v may evict the old pod of a rank.
+func (v gangView) mayEvict(i int) bool {
+	for k, r := range v.records {
+		s := v.seen[k]
+		ended := s.Old == nil || s.Old.Ended && !s.Old.Failed
+		if k != i && !ended && (s.Permission != move.Granted || r.Detach && v.owned[k]) {
+			return false
+		}
+	}
+	return v.seen[i].Permission == move.Granted && (!v.records[i].Detach || !v.owned[i])
+}
+
+// act does one of the things that a mover wants by what it has read.
+func (w *gangCluster) act(v gangView) error {
+	i := w.dice.IntN(len(w.ranks))
+	r, wants := w.ranks[i], v.records[i].Wants()
+	old, current := r.old, r.old != nil && r.old.version == v.versions[i] && !r.old.terminating
+	switch w.dice.IntN(6) {
+	case 0:
+		if !wants.Target {
+			r.reserved = false
+		} else if !w.full {
+			r.reserved = true
+		}
+	case 1:
+		if current && wants.Grant && old.permission == move.None {
+			old.permission = move.Granted
+			old.version++
+		}
+		if current && wants.Withdraw && old.permission != move.Withdrawn {
+			old.permission = move.Withdrawn
+			old.version++
+		}
+	case 2:
+		if current && wants.Evict && v.mayEvict(i) && (old.running || r.broken) && !w.budget && (!w.bare || r.new != nil) {
+			if !w.committed {
+				return errors.New("a pod is evicted before all have saved")
+			}
+			old.terminating = true
+			old.version++
+		}
+	case 3:
+		if wants.Copy && r.new == nil && old != nil {
+			r.new = &pod{name: "new", gate: true}
+		} else if wants.Drop && r.new != nil && r.new.gate {
+			r.new = nil
+		}
+	case 4:
+		if wants.Open && r.new != nil {
+			r.new.gate = false
+		}
+	case 5:
+		if current && (wants.Detach && v.seen[i].Permission == move.Granted && old.label || wants.Attach && !old.label) {
+			old.label = !old.label
+			old.version++
+		}
+	}
+	return nil
+}
+
+// control is what the controller of a rank does.
+func (w *gangCluster) control(r *rank) {
+	if r.old != nil && r.old.owned != r.old.label && !r.old.terminating {
+		r.old.owned = r.old.label
+		r.old.version++
+	}
+	has := r.old != nil && r.old.owned && !r.old.terminating && !r.broken
+	switch {
+	case has && r.new != nil && r.new.node == "":
+		r.new = nil
+	case !has && r.new == nil && w.ends == 0:
+		r.new = &pod{name: "new"}
+	}
+}
+
+// runs returns the pods that train, and whether each rank has one.
+func (w *gangCluster) runs() (pods []*pod, all bool) {
+	for _, r := range w.ranks {
+		for _, p := range []*pod{r.old, r.new} {
+			if p != nil && p.running && !p.terminating {
+				pods = append(pods, p)
+			}
+		}
+	}
+	return pods, len(pods) == len(w.ranks)
+}
+
+// train makes a step, if all ranks run.
+func (w *gangCluster) train() {
+	pods, all := w.runs()
+	held := w.held && slices.ContainsFunc(pods, func(p *pod) bool { return p.name == "old" })
+	if !all || held {
+		return
+	}
+	if w.step++; w.step < total {
+		return
+	}
+	for _, p := range pods {
+		p.running, p.ended = false, true
+		w.endedBefore = w.endedBefore || p.name == "old"
+	}
+	w.ends++
+}
+
+// coordinate is what the coordinators do: they hold the job, and save at one step.
+func (w *gangCluster) coordinate() {
+	w.held = slices.ContainsFunc(w.ranks, func(r *rank) bool { return r.record.Wants().Hold })
+	if _, all := w.runs(); w.held && all && w.saved == nil && w.failed == "" {
+		if w.dice.IntN(12) == 0 {
+			w.failed = "disk full"
+			return
+		}
+		w.disk = w.step
+		w.saved = &move.Checkpoint{Path: "p", SHA256: "s", Step: w.step}
+	}
+	r := w.ranks[w.dice.IntN(len(w.ranks))] // an answer arrives
+	r.answer, r.failed = w.saved, w.failed
+	if w.saved != nil && !w.calm && w.dice.IntN(60) == 0 {
+		r.answer = &move.Checkpoint{Path: "p", SHA256: "s", Step: w.saved.Step + 1} // as if it were another job
+	}
+}
+
+// live is what the rest of the cluster does.
+func (w *gangCluster) live() {
+	r := w.ranks[w.dice.IntN(len(w.ranks))]
+	switch w.dice.IntN(10) {
+	case 0:
+		w.coordinate()
+	case 1, 2:
+		w.train()
+	case 3:
+		w.disturb(r)
+	case 4:
+		w.remove(r)
+	case 5: // the scheduler
+		gone := !slices.ContainsFunc(w.ranks, func(r *rank) bool { return r.old != nil })
+		if p := r.new; p != nil && !p.gate && p.node == "" && !r.record.Place(gone).Wait {
+			p.node = "elsewhere"
+			if r.reserved {
+				p.node = r.record.To
+			}
+		}
+	case 6:
+		if p := r.new; p != nil && p.node != "" && !p.running && !p.ended && w.ends == 0 {
+			p.running, w.step = true, w.disk // all ranks start from the checkpoint
+		}
+	case 7:
+		w.budget = !w.calm && w.dice.IntN(3) == 0
+		w.full = !w.calm && w.dice.IntN(4) == 0
+		w.lost = w.lost || !w.calm && w.dice.IntN(60) == 0
+	case 8:
+		if !w.bare {
+			w.control(r)
+		}
+	case 9:
+		w.now = w.now.Add(time.Duration(w.dice.IntN(40)) * time.Second)
+	}
+}
+
+// disturb lets something fail: a coordinator, or the old pod of a rank, which has a controller that replaces it.
+func (w *gangCluster) disturb(r *rank) {
+	if w.calm {
+		return
+	}
+	w.held = w.held && w.dice.IntN(3) > 0
+	if w.bare || r.old == nil || !r.old.running || w.dice.IntN(20) > 0 {
+		return
+	}
+	if w.dice.IntN(2) == 0 {
+		r.old = nil // somebody deletes it
+		return
+	}
+	r.old.running, r.old.ended, r.broken = false, true, true
+	r.old.version++
+}
+
+// remove removes an old pod that has ended.
+func (w *gangCluster) remove(r *rank) {
+	o := r.old
+	switch {
+	case o == nil:
+	case o.terminating, o.ended && (o.owned || w.bare && r.record.Ended):
+		o.running = false
+		r.old = nil
+	}
+}
+
+func (w *gangCluster) check() error {
+	old, next := 0, 0
+	for _, r := range w.ranks {
+		oldRuns, newRuns := r.old != nil && r.old.running, r.new != nil && r.new.running
+		if oldRuns && newRuns {
+			return fmt.Errorf("%s runs twice at a time", r.record.Old)
+		}
+		if newRuns && r.new.gate {
+			return errors.New("a copy runs behind its gate")
+		}
+		if oldRuns {
+			old++
+		}
+		if newRuns {
+			next++
+		}
+	}
+	if w.committed && old > 0 && next > 0 {
+		return errors.New("new pods run while old ones do")
+	}
+	if w.ends > 1 {
+		return fmt.Errorf("the job has ended %d times", w.ends)
+	}
+	return nil
+}
+
+// settled returns what is not as it must be at the end, or "".
+func (w *gangCluster) settled() string {
+	gone := 0
+	for _, r := range w.ranks {
+		switch {
+		case !r.record.State.Final():
+			return "a move has not ended"
+		case r.reserved:
+			return "a reservation is left"
+		case r.new != nil && r.new.gate:
+			return "a copy stays behind its gate"
+		case r.record.Gone:
+			gone++
+		}
+	}
+	switch {
+	case w.ends != 1:
+		return "the job has not ended"
+	case !w.committed && gone > 0, w.committed && !w.endedBefore && gone < len(w.ranks):
+		return fmt.Sprintf("%d of %d pods have moved", gone, len(w.ranks))
+	}
+	return ""
+}
+
+func gangHistory(seed uint64) (*gangCluster, error) {
+	w := newGangCluster(seed)
+	movers := []gangView{w.look(), w.look()}
+	for range 60 + w.dice.IntN(240) {
+		i := w.dice.IntN(len(movers))
+		m := &movers[i]
+		var err error
+		switch w.dice.IntN(6) {
+		case 0:
+			if i == 0 || w.dice.IntN(20) == 0 { // the other one sleeps for long
+				*m = w.look()
+			}
+		case 1:
+			w.write(m)
+		case 2:
+			err = w.act(*m)
+		default:
+			w.live()
+		}
+		if err = errors.Join(err, w.check()); err != nil {
+			return w, err
+		}
+	}
+	w.budget, w.full, w.calm = false, false, true
+	for range 10_000 { // now everybody is awake
+		m := w.look()
+		w.write(&m)
+		err := w.act(m)
+		w.live()
+		if err = errors.Join(err, w.check()); err != nil {
+			return w, err
+		}
+		if w.settled() == "" {
+			return w, nil
+		}
+	}
+	return w, errors.New(w.settled())
+}
+
+// For any actions of two movers, in any order, by what they have read at any time: all pods of the job move or none does, none is
+// evicted before all have saved, the job ends exactly once, never runs twice at a time, and nothing is left over.
+func TestModel_OfAGang(t *testing.T) {
+	histories := uint64(25_000)
+	if testing.Short() {
+		histories = 2_000
+	}
+	moved, stayed := 0, 0
+	for seed := range histories {
+		w, err := gangHistory(seed)
+		if err != nil {
+			for _, r := range w.ranks {
+				t.Logf("%+v old %+v new %+v", r.record, r.old, r.new)
+			}
+			require.NoError(t, err, "seed %d", seed)
+		}
+		if w.committed {
+			moved++
+		} else {
+			stayed++
+		}
+	}
+	require.Greater(t, moved, int(histories/10), "many jobs move")
+	require.Greater(t, stayed, int(histories/10), "many do not")
+}
