@@ -144,13 +144,13 @@ func assemble(c *config.Config, log *slog.Logger) (*parts, error) {
 		// A Direct asks for no changes of memory requests: see node.Config.DirectWeights.
 		MemoryRequests: enforce.Memory{Worker: worker, Result: p.loop.MemoryResized},
 		Models:         p.bus,
+		Busy:           gpubusy.New(c.StateDir, log),
 	}
 	if c.Freeze {
 		p.ports.Freezer = p.freezer
 	}
 	if c.Decisions().GPUTime != policy.GPUTimeOff {
 		p.ports.Turns = p.turns
-		p.ports.Busy = gpubusy.New(c.StateDir, log)
 	}
 	return p, p.join(c, registry)
 }

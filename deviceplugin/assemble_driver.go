@@ -43,7 +43,7 @@ func (p *parts) addDriver() {
 		Proc:        usage.Proc(p.config.Proc),
 		StateDir:    p.config.StateDir,
 		Allocations: p.allocations.Allocations,
-		Processes:   meter.Processes,
+		Uses:        meter.Uses,
 		Log:         p.log,
 	}
 	p.registry.MustRegister(meter)

@@ -47,6 +47,8 @@ type Sample struct {
 	// Profile is what the job has used at most over its life; Model is what the job says about what it trains.
 	Profile *peaks.Profile `json:"profile,omitempty"`
 	Model   *peaks.Model   `json:"model,omitempty"`
+	// GPUMemory is what the job has used on each GPU at most, next to what it requested; absent while its use is unknown.
+	GPUMemory *GPUMemory `json:"gpuMemory,omitempty"`
 	// Elastic are the numbers of workers that the user permits; nil for a job of a fixed number.
 	Elastic *elastic.Range `json:"elastic,omitempty"`
 	// SharedMemory is the pod's /dev/shm; absent if its size or use is unknown.
@@ -184,6 +186,16 @@ type Giving struct {
 	Work growth.Work   `json:"work"`
 	// Part is Work per second until the deadline, in thousandths of a core or of a GPU.
 	Part growth.MilliCPU `json:"partMilli"`
+}
+
+// GPUMemory is the memory that a job has used on each GPU at most.
+type GPUMemory struct {
+	Peak growth.MiB `json:"peakMiB"`
+	// Requested is 0 for a job whose GPUs Trellis has not allocated.
+	Requested growth.MiB `json:"requestedMiB,omitempty"`
+	// Measured is set if the driver has said so. Otherwise Peak is what the job's framework has reserved, with an allowance for the
+	// driver's context.
+	Measured bool `json:"measured,omitempty"`
 }
 
 // SharedMemory is the size of a pod's /dev/shm, and the shared memory that the pod uses: there, in other volumes of medium

@@ -25,7 +25,7 @@ type Point struct {
 	// Step is the mean time of a step in Intervals intervals, of which the last maxIntervals count.
 	Step      growth.Seconds `json:"stepSeconds"`
 	Intervals int            `json:"intervals"`
-	// Memory is the most memory in use at this size; 0 if unknown.
+	// Memory is the most memory in use at this size, before any larger one; 0 if unknown.
 	Memory growth.MiB `json:"memoryMiB,omitempty"`
 }
 

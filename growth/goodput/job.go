@@ -49,7 +49,7 @@ type State struct {
 
 // Observe adds an interval in which the job ran with one size.
 func (s State) Observe(batch int, step growth.Seconds, memory growth.MiB) State {
-	seen := Point{Batch: batch, Step: step, Intervals: 1, Memory: max(0, memory)}
+	seen := Point{Batch: batch, Step: step, Intervals: 1, Memory: s.neededBy(batch, memory)}
 	if !seen.valid() {
 		return s
 	}
@@ -70,6 +70,15 @@ func (s State) Observe(batch int, step growth.Seconds, memory growth.MiB) State 
 	p.Step += (step - p.Step) / growth.Seconds(p.Intervals)
 	p.Memory = max(p.Memory, seen.Memory)
 	return s
+}
+
+// neededBy returns the memory in use if it is what a size needs; 0 if it may be more. Allocators keep what a larger size has needed.
+func (s State) neededBy(batch int, used growth.MiB) growth.MiB {
+	larger := func(p Point) bool { return p.Batch > batch }
+	if slices.ContainsFunc(s.Points, larger) {
+		return 0
+	}
+	return max(0, used)
 }
 
 // scale changes the step times of all other points as much as the mean of one point will change. When another job comes or goes,

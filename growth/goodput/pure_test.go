@@ -140,6 +140,31 @@ func TestObserve_NewConditionsAreNoPropertyOfASize(t *testing.T) {
 	require.InEpsilon(t, .3, float64(s.Points[1].Step), .1)
 }
 
+// Which sizes fit follows from the memory that each measured size has needed. A size that is used again after a larger one
+// does not need what the allocator has kept.
+func TestOptions_FitByTheSlopeOfTheMemory(t *testing.T) {
+	s := measured(known(1e6))
+	s.MemoryLimit = 4000
+	for range 5 {
+		s = s.Observe(128, .12, 2000)
+	}
+	for range 5 {
+		s = s.Observe(64, .1, 2000)
+	}
+	for range 5 {
+		s = s.Observe(32, .09, 2000)
+	}
+	require.Equal(t, []growth.MiB{1000, 2000, 0}, []growth.MiB{s.Points[0].Memory, s.Points[1].Memory, s.Points[2].Memory})
+	largest := goodput.Option{}
+	for _, o := range s.Options(128) {
+		if o.Batch > largest.Batch {
+			largest = o
+		}
+	}
+	require.Equal(t, 192, largest.Batch, "256 would need the whole limit")
+	require.Equal(t, growth.MiB(3000), largest.Memory)
+}
+
 func TestTogether(t *testing.T) {
 	option := func(batch int, gain float64, step growth.Seconds, memory growth.MiB) goodput.Option {
 		return goodput.Option{Batch: batch, Gain: gain, Step: step, Memory: memory}

@@ -1,7 +1,8 @@
-// Package gpuuse measures how long the processes of each pod have used each GPU, from the driver's samples.
+// Package gpuuse measures how long the processes of each pod have used each GPU, from the driver's samples. Its Record also has
+// their memory.
 //
 //	driver ──Samples──> Meter ──Record──> file ──Record──> coordinator ──> growth/node
-//	      device plugin                 gpu-use.json     charges jobs that hold no turn
+//	      device plugin                 gpu-use.json     charges jobs that hold no turn, learns their memory
 //
 // The device plugin is the only program with NVML. It replaces the file in the state directory, which it shares with the
 // coordinator, every few seconds. The bus is not used: no other node needs the record, and it must arrive while etcd is

@@ -77,7 +77,11 @@ func TestMeter_ForgetsPods(t *testing.T) {
 }
 
 func TestDecode(t *testing.T) {
-	record := gpuuse.Record{Uptime: 100, GPUs: []gpuuse.GPU{{UUID: "GPU-a", Uses: []gpuuse.Use{{Pod: "a", Busy: 3, Processes: 1}}}}}
+	record := gpuuse.Record{
+		Uptime: 100,
+		GPUs:   []gpuuse.GPU{{UUID: "GPU-a", Uses: []gpuuse.Use{{Pod: "a", Busy: 3, Processes: 1}}}},
+		Memory: []gpuuse.Memory{{GPU: "MIG-b", Pod: "a", Used: 700}},
+	}
 	content, err := gpuuse.Encode(record)
 	require.NoError(t, err)
 	for name, tc := range map[string]struct {
@@ -93,6 +97,9 @@ func TestDecode(t *testing.T) {
 		"a negative time":    {`{"v":1,"gpus":[{"uuid":"GPU-a","uses":[{"pod":"a","busySeconds":-1}]}]}`, 0, "GPU-a by pod \"a\" is invalid"},
 		"not a pod's UID":    {`{"v":1,"gpus":[{"uuid":"GPU-a","uses":[{"pod":"../a","busySeconds":1}]}]}`, 0, "is invalid"},
 		"not a UUID":         {`{"v":1,"gpus":[{"uuid":"GPU a"}]}`, 0, "is invalid"},
+		"a negative memory":  {`{"v":1,"memory":[{"gpu":"GPU-a","pod":"a","usedMiB":-1}]}`, 0, "memory on GPU \"GPU-a\" by pod \"a\" is invalid"},
+		"too much memory":    {`{"v":1,"memory":[{"gpu":"GPU-a","pod":"a","usedMiB":17000000}]}`, 0, "is invalid"},
+		"memory of no pod":   {`{"v":1,"memory":[{"gpu":"GPU-a","usedMiB":1}]}`, 0, "is invalid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := gpuuse.Decode([]byte(tc.content), tc.uptime)
@@ -102,6 +109,7 @@ func TestDecode(t *testing.T) {
 			}
 			require.NoError(t, err)
 			require.Equal(t, record.GPUs, got.GPUs)
+			require.Equal(t, record.Memory, got.Memory)
 		})
 	}
 }
@@ -109,6 +117,7 @@ func TestDecode(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"v":1,"uptimeSeconds":5,"gpus":[{"uuid":"GPU-a","uses":[{"pod":"a","busySeconds":1e9,"processes":2}]}]}`))
 	f.Add([]byte(`{"v":1,"uptimeSeconds":1e308,"gpus":[{}],"later":true}`))
+	f.Add([]byte(`{"v":1,"uptimeSeconds":5,"gpus":[],"memory":[{"gpu":"MIG-a","pod":"a","usedMiB":5},{"usedMiB":-1}]}`))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		r, err := gpuuse.Decode(content, 5)
 		if err != nil {
@@ -119,6 +128,7 @@ func FuzzDecode(f *testing.F) {
 		back, err := gpuuse.Decode(again, 5)
 		require.NoError(t, err)
 		require.Equal(t, r.GPUs, back.GPUs)
+		require.Equal(t, r.Memory, back.Memory)
 	})
 }
 

@@ -13,6 +13,8 @@ const (
 	FileName = "gpu-use.json"
 	// maxGPUs and maxPods bound a record.
 	maxGPUs, maxPods = 256, 4096
+	// maxMemory bounds the memory of a pod on a device.
+	maxMemory growth.MiB = 16 << 20 // 16 TiB
 	// oldest is the age after which a record no longer counts.
 	oldest growth.Seconds = 15
 )
@@ -24,6 +26,8 @@ type Record struct {
 	Uptime growth.Seconds `json:"uptimeSeconds"`
 	// GPUs are those that the driver measures.
 	GPUs []GPU `json:"gpus"`
+	// Memory is that of the processes of pods, as last listed. It may name devices that are not in GPUs.
+	Memory []Memory `json:"memory,omitempty"`
 }
 
 // GPU has the pods that have used a GPU.
@@ -39,6 +43,13 @@ type Use struct {
 	Busy growth.Seconds `json:"busySeconds"`
 	// Processes is the number of processes of the pod that have a context on the GPU now.
 	Processes int `json:"processes,omitempty"`
+}
+
+// Memory is the memory of one pod on one device: all that its processes have there, their contexts included.
+type Memory struct {
+	GPU  growth.GPU    `json:"gpu"`
+	Pod  growth.PodUID `json:"pod"`
+	Used growth.MiB    `json:"usedMiB"`
 }
 
 // Encode encodes a record.
@@ -58,6 +69,14 @@ func Decode(content []byte, uptime growth.Seconds) (Record, error) {
 }
 
 func (r Record) validate() error {
+	if len(r.Memory) > maxPods {
+		return fmt.Errorf("the measured memory on GPUs has %d entries, at most %d are possible", len(r.Memory), maxPods)
+	}
+	for _, m := range r.Memory {
+		if !bus.ValidName(m.GPU) || !bus.ValidName(m.Pod) || m.Used < 0 || m.Used > maxMemory {
+			return fmt.Errorf("the measured memory on GPU %.40q by pod %.40q is invalid", m.GPU, m.Pod)
+		}
+	}
 	if len(r.GPUs) > maxGPUs {
 		return fmt.Errorf("the measured use of GPUs lists %d GPUs, at most %d are possible", len(r.GPUs), maxGPUs)
 	}

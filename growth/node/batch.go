@@ -12,7 +12,7 @@ import (
 type batchState struct {
 	known  goodput.State
 	last   int        // size at the last tick; 0 if unknown
-	memory growth.MiB // on a GPU; 0 if unknown
+	memory growth.MiB // that its framework has reserved on a GPU at most; 0 if unknown
 }
 
 // add adds a report of one process.
@@ -72,11 +72,7 @@ func (n *Node) observeBatch(j *job, o trial.Observation) {
 	if !same || !o.Reported || o.Restarted || !j.batch.declared() || j.settings.pending(j.sentConfig) {
 		return
 	}
-	memory := j.batch.memory
-	if memory == 0 {
-		memory = j.usage.Memory // the job has no GPU
-	}
-	j.batch.known = j.batch.known.Observe(o.Batch, n.stepOf(j), memory)
+	j.batch.known = j.batch.known.Observe(o.Batch, n.stepOf(j), n.batchMemory(j))
 }
 
 // stepOf returns the time of a step. Of jobs that share the CPU it is their CPU time, which does not depend on the share.

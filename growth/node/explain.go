@@ -6,6 +6,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/peaks"
 	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
@@ -26,6 +27,10 @@ type Explanation struct {
 	Decisions DecisionLog `json:"decisions"`
 	// Deadline is the status of the deadline of the job's user; nil if there is none.
 	Deadline *bus.Deadline `json:"deadline,omitempty"`
+	// GPUMemory is what the job has used on each GPU at most, RecommendedGPUMemory what the tuner recommends to request there. They
+	// are nil if that is unknown.
+	GPUMemory            *bus.GPUMemory `json:"gpuMemory,omitempty"`
+	RecommendedGPUMemory *peaks.Request `json:"recommendedGPUMemoryMiB,omitempty"`
 	// GPU is the part of the time of GPUs. It is nil where that is not divided.
 	GPU *GPUExplanation `json:"gpu,omitempty"`
 	// WithoutGPU is the reason why GPU is nil.
@@ -122,9 +127,11 @@ func (n *Node) explain(j *job) Explanation {
 		Fixed:     j.fixed(),
 		Decisions: slices.Clone(j.decisions),
 		Deadline:  j.deadlineStatus(),
+		GPUMemory: j.gpuMemoryPeak(),
 		GPU:       n.explainGPU(j),
 
-		WithoutGPU: n.whyNoGPU(j),
+		RecommendedGPUMemory: n.recommendedGPUMemory(j),
+		WithoutGPU:           n.whyNoGPU(j),
 	}
 }
 

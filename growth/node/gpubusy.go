@@ -14,6 +14,8 @@ type GPUBusy struct {
 	At growth.Seconds
 	// GPUs has the GPUs that are measured, and the pods that have used them.
 	GPUs map[growth.GPU]map[growth.PodUID]BusyTime
+	// Memory is what the processes of each pod have on one GPU, the one where they have most.
+	Memory map[growth.PodUID]growth.MiB
 }
 
 // BusyTime is the use of one GPU by one pod.

@@ -54,6 +54,7 @@ type harness struct {
 	gangs       map[string]*bus.GangRanks // what the node says on the bus
 	refuse      node.ResizeResult         // the API server's answer to resizes
 	held        bool                      // results of resizes are not reported
+	busy        node.GPUBusy              // what the driver measures
 	machine     *machine
 	annotations map[string][]string                   // of the jobs of complete, by name
 	kubelet     func(before, asked node.Pod) node.Pod // returns the pod after a resize; nil applies every resize
@@ -233,7 +234,7 @@ func (w *harness) pass(d time.Duration) {
 			continue
 		}
 		w.nextTick = w.nextTick.Add(interval)
-		w.step(node.Ticked{Usages: w.usages()})
+		w.step(node.Ticked{Usages: w.usages(), Busy: w.busy})
 	}
 }
 

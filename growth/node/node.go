@@ -43,6 +43,7 @@ type Node struct {
 	allocatable     growth.MilliCPU                   // 0 while unknown
 	accounted       map[growth.PodUID]growth.MilliCPU // requests of all pods of the node
 	exclusive       map[growth.PodUID]int             // cores that pods have alone
+	gpuMemory       map[growth.PodUID]growth.MiB      // as GPUBusy.Memory, at the last tick
 	pool            growth.MilliCPU
 	fair            fairfinish.State
 	finished        []fairfinish.Job // jobs that have ended since the last decision, if their CPU is known
@@ -119,6 +120,8 @@ type Job struct {
 	Pod      growth.PodRef
 	Category growth.Category
 	Share    growth.Share
+	// GPUMemory is what the job has used on each GPU at most; nil if that is unknown.
+	GPUMemory *bus.GPUMemory
 	// GPU is the job's part of the time of its GPUs; nil where that is not divided. Of the pods of a gang only the one that
 	// identifies the job has it.
 	GPU *bus.GPUTime
@@ -128,7 +131,7 @@ type Job struct {
 func (n *Node) Jobs() []Job {
 	jobs := make([]Job, 0, len(n.jobs))
 	for _, j := range n.sorted() {
-		summary := Job{Pod: j.pod.Ref, Category: j.category, Share: j.share}
+		summary := Job{Pod: j.pod.Ref, Category: j.category, Share: j.share, GPUMemory: j.gpuMemoryPeak()}
 		if j.identity() == j {
 			summary.GPU = n.gpuSample(j)
 		}

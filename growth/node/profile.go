@@ -45,11 +45,9 @@ func (n *Node) observeUse(j *job) {
 		peak := p.use.Peak()
 		p.started, p.use = true, peaks.Profile{}.Add(peak, since)
 	}
-	p.use = p.use.Add(peaks.Use{
-		CPU:       j.used,
-		Memory:    j.usage.Memory,
-		GPUMemory: j.settings.gpuMemory(len(n.gpus(j.pod.Ref.UID))),
-	}, since)
+	use := n.gpuMemoryUse(j)
+	use.CPU, use.Memory = j.used, j.usage.Memory
+	p.use = p.use.Add(use, since)
 }
 
 // gpuMemory returns the most memory that the processes have reserved on each of some GPUs, if they are spread evenly.

@@ -83,6 +83,7 @@ func (n *Node) sample(j *job) bus.Sample {
 		Checkpoint:       j.save.last,
 		Deadline:         j.deadlineStatus(),
 	}
+	s.GPUMemory = j.gpuMemoryPeak()
 	s.SharedMemory = j.sharedMemory()
 	s.Elastic = j.elasticRange()
 	if len(j.profile.use.Blocks) > 0 {

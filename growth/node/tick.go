@@ -18,6 +18,7 @@ import (
 func (e Ticked) apply(n *Node) {
 	n.formGangs()
 	n.meterGPUs(e.GPU, e.Busy)
+	n.gpuMemory = e.Busy.Memory
 	for _, j := range n.sorted() {
 		n.observe(j, e.Usages)
 		n.classify(j)

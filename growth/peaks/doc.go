@@ -3,6 +3,11 @@
 //	readings ─> Profile (coordinator) ─> Forecast (tuner) ─> Recommend ─> requests with intervals
 //	runs of similar jobs, described models ─> Prior ──┘
 //
+// # GPU memory
+//
+// The driver says what the processes of a job have on a GPU, with their contexts. Where it does not, as without its library,
+// the framework's own reports count, with an allowance for a context. A recommended request is never below either.
+//
 // # Observations
 //
 // A Profile has the largest use in each of at most MaxBlocks blocks of equal length. When they are full, pairs of blocks

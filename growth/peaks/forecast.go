@@ -16,7 +16,7 @@ func CPU(u Use) float64 { return float64(u.CPU) }
 func Memory(u Use) float64 { return float64(u.Memory) }
 
 // GPUMemory is the memory on each GPU, in MiB.
-func GPUMemory(u Use) float64 { return float64(u.GPUMemory) }
+func GPUMemory(u Use) float64 { return float64(u.GPU()) }
 
 // Interval is a prediction. 80 % of such values are between Low and High, and half of them below Likely.
 type Interval struct {

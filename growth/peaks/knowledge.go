@@ -135,7 +135,7 @@ func (k *Knowledge) Prior(job Run, of Resource) (p Prior, from string) {
 func (k *Knowledge) described(job Run, of Resource) Interval {
 	m := k.models[job.Namespace]
 	learned := m.memory
-	if of(Use{GPUMemory: 1}) > 0 {
+	if of(Use{GPUUsed: 1}) > 0 {
 		learned = m.gpuMemory
 	}
 	if learned == nil || job.Model == (Model{}) || of(Use{CPU: 1}) > 0 {

@@ -66,6 +66,30 @@ func TestRecommend(t *testing.T) {
 	}
 }
 
+// A recommended request of GPU memory is above what the job has used, whoever has measured that.
+func TestRecommend_GPUMemory(t *testing.T) {
+	k := peaks.Learn(nil)
+	for name, tc := range map[string]struct {
+		use       peaks.Use
+		low, high int64
+	}{
+		"by the driver":    {peaks.Use{GPUUsed: 3000}, 3300, 3500},
+		"by the framework": {peaks.Use{GPUReserved: 3000}, 3863, 4000},
+		"by both":          {peaks.Use{GPUReserved: 3000, GPUUsed: 3300}, 3630, 3840},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var p peaks.Profile
+			for range 8 {
+				p = p.Add(tc.use, 10)
+			}
+			r := k.Recommend(p, run("team-a", "train", 0), 80).GPUMemory
+			require.GreaterOrEqual(t, r.Request, tc.low)
+			require.LessOrEqual(t, r.Request, tc.high)
+			require.EqualValues(t, tc.use.GPU(), r.Low, "it is not expected to use less than it has")
+		})
+	}
+}
+
 // described is a run whose memory is 500 MiB and 4 MiB per sample of the batch, for models of one size.
 func described(batch int) peaks.Run {
 	r := run("team-a", fmt.Sprint(batch), growth.MiB(500+4*batch))

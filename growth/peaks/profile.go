@@ -20,9 +20,12 @@ const (
 // Use is what a job uses at one time, or at most in some time. 0 is unknown.
 type Use struct {
 	CPU growth.MilliCPU `json:"cpuMilli,omitempty"`
-	// Memory is resident memory, GPUMemory that on each GPU.
-	Memory    growth.MiB `json:"memoryMiB,omitempty"`
-	GPUMemory growth.MiB `json:"gpuMemoryMiB,omitempty"`
+	// Memory is resident memory.
+	Memory growth.MiB `json:"memoryMiB,omitempty"`
+	// GPUReserved is what the job's framework has reserved on each GPU at most, without the driver's context. GPUUsed is all that the
+	// processes of the job have on the GPU where they have most, as the driver says.
+	GPUReserved growth.MiB `json:"gpuMemoryMiB,omitempty"`
+	GPUUsed     growth.MiB `json:"gpuUsedMiB,omitempty"`
 }
 
 // valid returns the use without values that are out of bounds.
@@ -30,7 +33,7 @@ func (u Use) valid() Use {
 	if u.CPU < 0 || u.CPU > maxCPU {
 		u.CPU = 0
 	}
-	for _, m := range []*growth.MiB{&u.Memory, &u.GPUMemory} {
+	for _, m := range []*growth.MiB{&u.Memory, &u.GPUReserved, &u.GPUUsed} {
 		if *m < 0 || *m > maxMemory {
 			*m = 0
 		}
@@ -40,10 +43,26 @@ func (u Use) valid() Use {
 
 func (u Use) max(other Use) Use {
 	return Use{
-		CPU:       max(u.CPU, other.CPU),
-		Memory:    max(u.Memory, other.Memory),
-		GPUMemory: max(u.GPUMemory, other.GPUMemory),
+		CPU:         max(u.CPU, other.CPU),
+		Memory:      max(u.Memory, other.Memory),
+		GPUReserved: max(u.GPUReserved, other.GPUReserved),
+		GPUUsed:     max(u.GPUUsed, other.GPUUsed),
 	}
+}
+
+// gpuContext is the memory on a GPU that the driver's context of a job needs. Frameworks do not report it.
+const gpuContext growth.MiB = 512
+
+// GPU is the memory that the job needs on each GPU; 0 if it is unknown. What the driver says includes the contexts. It is read at
+// intervals, so that it may miss a peak that the framework has reported.
+func (u Use) GPU() growth.MiB {
+	switch {
+	case u.GPUUsed > 0:
+		return max(u.GPUUsed, u.GPUReserved)
+	case u.GPUReserved > 0:
+		return u.GPUReserved + gpuContext
+	}
+	return 0
 }
 
 // Profile is a job's largest use in each of some blocks of equal length.

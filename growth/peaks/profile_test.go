@@ -72,6 +72,21 @@ func TestForecast(t *testing.T) {
 	require.False(t, ok, "this resource was not observed")
 }
 
+func TestUse_GPU(t *testing.T) {
+	for name, tc := range map[string]struct {
+		use  peaks.Use
+		want growth.MiB
+	}{
+		"unknown":                                {peaks.Use{Memory: 3000}, 0},
+		"by the framework, which has no context": {peaks.Use{GPUReserved: 2000}, 2512},
+		"by the driver":                          {peaks.Use{GPUUsed: 1300}, 1300},
+		"by both":                                {peaks.Use{GPUReserved: 2000, GPUUsed: 2420}, 2420},
+		"a peak that the driver was not asked for": {peaks.Use{GPUReserved: 2000, GPUUsed: 1500}, 2000},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, tc.use.GPU()) })
+	}
+}
+
 // FuzzForecast: for any job and any record, an interval is finite, ordered, not below what was observed, and not far
 // above it.
 func FuzzForecast(f *testing.F) {
@@ -85,7 +100,11 @@ func FuzzForecast(f *testing.F) {
 			if n%5 == 4 {
 				value = -value
 			}
-			p = p.Add(peaks.Use{CPU: growth.MilliCPU(value), Memory: value, GPUMemory: value}, growth.Seconds(since))
+			use := peaks.Use{CPU: growth.MilliCPU(value), Memory: value, GPUReserved: value}
+			if n%3 == 2 {
+				use.GPUUsed = value / 2
+			}
+			p = p.Add(use, growth.Seconds(since))
 		}
 		for _, of := range []peaks.Resource{peaks.CPU, peaks.Memory, peaks.GPUMemory} {
 			i, ok := peaks.Forecast(p, of, growth.Seconds(remaining), peaks.Prior{Mean: mean, Deviation: deviation})

@@ -34,15 +34,12 @@ const Margin = 0.1
 // The units to which requests are rounded up.
 const cpuUnit, memoryUnit, gpuMemoryUnit = 10, 16, 128
 
-// gpuContext is the memory on a GPU that the driver's context of a job needs. Frameworks do not report it.
-const gpuContext growth.MiB = 512
-
 // Recommend recommends the requests of a job from its profile and from other jobs. remaining is the time to its end; not
 // positive if unknown.
 func (k *Knowledge) Recommend(p Profile, job Run, remaining growth.Seconds) (r Recommendation) {
 	peak := p.Peak()
 	var reason string
-	request := func(of Resource, margin, more float64, unit int64) *Request {
+	request := func(of Resource, margin float64, unit int64) *Request {
 		prior, from := k.Prior(job, of)
 		i, ok := Forecast(p, of, remaining, prior)
 		if !ok {
@@ -51,21 +48,16 @@ func (k *Knowledge) Recommend(p Profile, job Run, remaining growth.Seconds) (r R
 		if prior.known() {
 			reason = from
 		}
-		i = Interval{Low: i.Low + more, Likely: i.Likely + more, High: i.High + more}
-		least := (1 + margin) * (of(peak) + more)
-		if of(peak) == 0 {
-			least = 0
-		}
 		return &Request{
-			Request: roundUp(max(i.High, least), unit),
+			Request: roundUp(max(i.High, (1+margin)*of(peak)), unit),
 			Low:     int64(math.Floor(i.Low)),
 			Likely:  int64(math.Round(i.Likely)),
 			High:    int64(math.Ceil(i.High)),
 		}
 	}
-	r.CPU = request(CPU, 0, 0, cpuUnit)
-	r.Memory = request(Memory, Margin, 0, memoryUnit)
-	r.GPUMemory = request(GPUMemory, Margin, float64(gpuContext), gpuMemoryUnit)
+	r.CPU = request(CPU, 0, cpuUnit)
+	r.Memory = request(Memory, Margin, memoryUnit)
+	r.GPUMemory = request(GPUMemory, Margin, gpuMemoryUnit)
 	if step, ok := k.StepSeconds(job); ok && job.StepSeconds == 0 {
 		r.StepSeconds = &step
 	}

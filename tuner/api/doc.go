@@ -12,7 +12,8 @@
 // A job with several pods has one entry per pod. That with pods is the job's; the others have partOf.
 //
 // The field resources of Advice has what a job should request: CPU, memory and GPU memory, each with the interval in which 80 %
-// of such peaks are, and before the first step the time of a step.
+// of such peaks are, and before the first step the time of a step. The field gpuMemory of Sample has the most GPU memory that the
+// job has used, next to what it requested.
 //
 // The field deadline of a Sample has, for a job at risk to miss its deadline, which jobs of its node would have to give way
 // (giveWay). On the entry, elsewhere names other nodes on which it would be in time, if it fits there.

@@ -17,6 +17,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/deadline"
 	"github.com/trellis-gpu/trellis/growth/node"
+	"github.com/trellis-gpu/trellis/growth/peaks"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
@@ -114,6 +115,28 @@ func TestPrint_WritesWhatWouldHaveToGiveWay(t *testing.T) {
 		e.Deadline.GiveWay = &give
 		require.NoError(t, explain.Print(&out, e, explain.Table))
 		require.Contains(t, out.String(), "at risk, 14 min late (80 %: 9 min late to 22 min late)\n"+want+"\n")
+	}
+}
+
+func TestPrint_ComparesGPUMemoryWithTheRequest(t *testing.T) {
+	recommended := &peaks.Request{Request: 3328, Low: 3000, Likely: 3010, High: 3200}
+	for want, tc := range map[string]struct {
+		memory      bus.GPUMemory
+		recommended *peaks.Request
+	}{
+		"\nGPU memory: 3000MiB used on a GPU at most, 8GiB requested, 3328MiB recommended (peak, 80 %: 3000MiB to 3200MiB)\n": {
+			bus.GPUMemory{Peak: 3000, Requested: 8192, Measured: true}, recommended,
+		},
+		"\nGPU memory: 3000MiB used on a GPU at most (by its framework, with an allowance for the driver), 8GiB requested\n": {
+			bus.GPUMemory{Peak: 3000, Requested: 8192}, nil,
+		},
+		"\nGPU memory: 3000MiB used on a GPU at most\n": {bus.GPUMemory{Peak: 3000, Measured: true}, nil},
+	} {
+		e := explanation
+		e.GPUMemory, e.RecommendedGPUMemory = &tc.memory, tc.recommended
+		var out bytes.Buffer
+		require.NoError(t, explain.Print(&out, e, explain.Table))
+		require.Contains(t, out.String(), want)
 	}
 }
 

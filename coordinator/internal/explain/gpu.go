@@ -8,8 +8,10 @@ import (
 	"text/tabwriter"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/node"
+	"github.com/trellis-gpu/trellis/growth/peaks"
 	"github.com/trellis-gpu/trellis/growth/turn"
 )
 
@@ -36,6 +38,22 @@ func gpuText(w io.Writer, e *node.GPUExplanation, without string) error {
 		return err
 	}
 	return turnTable(w, e)
+}
+
+// gpuMemoryText compares the GPU memory that the job has used with what it requested, and with what it should request.
+func gpuMemoryText(m bus.GPUMemory, recommended *peaks.Request) string {
+	text := fmt.Sprintf("GPU memory: %s used on a GPU at most", m.Peak)
+	if !m.Measured {
+		text += " (by its framework, with an allowance for the driver)"
+	}
+	if m.Requested > 0 {
+		text += fmt.Sprintf(", %s requested", m.Requested)
+	}
+	if recommended != nil {
+		text += fmt.Sprintf(", %s recommended (peak, 80 %%: %s to %s)", growth.MiB(recommended.Request), growth.MiB(recommended.Low),
+			growth.MiB(recommended.High))
+	}
+	return text
 }
 
 // turnTable writes the jobs in the order of their turns.

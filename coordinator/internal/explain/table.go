@@ -54,6 +54,9 @@ func table(w io.Writer, e node.Explanation) error {
 	if e.Deadline != nil {
 		fmt.Fprintln(w, deadlineText(*e.Deadline))
 	}
+	if e.GPUMemory != nil {
+		fmt.Fprintln(w, gpuMemoryText(*e.GPUMemory, e.RecommendedGPUMemory))
+	}
 	if err := gpuText(w, e.GPU, e.WithoutGPU); err != nil {
 		return err
 	}

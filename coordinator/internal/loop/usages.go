@@ -70,7 +70,11 @@ func (l *Loop) setGauges() {
 	var gpuTimes []metrics.JobGPUTime
 	for _, j := range jobs {
 		counts[j.Category]++
-		usages = append(usages, metrics.JobUsage{Pod: j.Pod, Usage: l.usages[j.Pod.UID]})
+		usage := metrics.JobUsage{Pod: j.Pod, Usage: l.usages[j.Pod.UID]}
+		if j.GPUMemory != nil {
+			usage.GPUMemory = j.GPUMemory.Peak
+		}
+		usages = append(usages, usage)
 		if j.GPU != nil {
 			gpuTimes = append(gpuTimes, metrics.JobGPUTime{Pod: j.Pod, Time: *j.GPU})
 		}

@@ -13,6 +13,8 @@ import (
 type JobUsage struct {
 	Pod   growth.PodRef
 	Usage cgroup.Usage
+	// GPUMemory is the most memory that the job has used on one of its GPUs; 0 if that is unknown.
+	GPUMemory growth.MiB
 }
 
 // SetUsages sets the usage of all jobs of the node. The series of other jobs end.
@@ -35,13 +37,14 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 var (
 	cpuSeconds   = describe("cpu_seconds_total", "CPU time that a job has consumed.")
 	memoryBytes  = describe("memory_bytes", "Memory in use by a job, without inactive page cache.")
+	gpuMemory    = describe("gpu_memory_peak_bytes", "Most memory that a job has used on one of its GPUs: by the driver, or else by its framework with an allowance for the driver's context.")
 	ioBytes      = describe("io_bytes_total", "Bytes that a job has transferred, by way: block, network.", "way")
 	stallSeconds = describe("stalled_seconds_total", "Time in which some task of a job waited for a resource (PSI).", "resource")
 )
 
 // Describe implements prometheus.Collector.
 func (u *usages) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{cpuSeconds, memoryBytes, ioBytes, stallSeconds} {
+	for _, d := range []*prometheus.Desc{cpuSeconds, memoryBytes, gpuMemory, ioBytes, stallSeconds} {
 		out <- d
 	}
 }
@@ -57,6 +60,9 @@ func (u *usages) Collect(out chan<- prometheus.Metric) {
 		}
 		emit(cpuSeconds, prometheus.CounterValue, float64(j.Usage.CPU))
 		emit(memoryBytes, prometheus.GaugeValue, float64(j.Usage.Memory)*(1<<20))
+		if j.GPUMemory > 0 {
+			emit(gpuMemory, prometheus.GaugeValue, float64(j.GPUMemory)*(1<<20))
+		}
 		emit(ioBytes, prometheus.CounterValue, float64(j.Usage.BlockIO), "block")
 		emit(ioBytes, prometheus.CounterValue, float64(j.Usage.NetworkIO), "network")
 		emit(stallSeconds, prometheus.CounterValue, float64(j.Usage.Stalled.CPU), "cpu")

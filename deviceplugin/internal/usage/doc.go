@@ -9,8 +9,8 @@
 // follows after EvictAfter; a PodDisruptionBudget can delay it. Config.Slack allows for CUDA contexts, which take
 // some hundred MiB each.
 //
-// Recorder measures more often how long the kernels of each pod run, and writes the totals to a file for the coordinator
-// (see growth/gpuuse).
+// Recorder measures more often how long the kernels of each pod run. It writes the totals, and the memory of each pod as last
+// measured, to a file for the coordinator (see growth/gpuuse).
 //
 // ExcessDetector is pure. PIDs are those of the host, whose /proc is mounted into the plugin's container.
 package usage

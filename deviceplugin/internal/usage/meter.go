@@ -72,16 +72,15 @@ func (m *Meter) Run(ctx context.Context, interval time.Duration) error {
 	}
 }
 
-// Processes returns the number of processes of a pod on a GPU at the last measurement.
-func (m *Meter) Processes(of Key) int {
+// Uses returns what pods used of GPUs at the last measurement.
+func (m *Meter) Uses() []Use {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, r := range m.readings {
-		if r.Key == of {
-			return r.Processes
-		}
+	uses := make([]Use, len(m.readings))
+	for i, r := range m.readings {
+		uses[i] = r.Use
 	}
-	return 0
+	return uses
 }
 
 func (m *Meter) begin() bool {

@@ -21,16 +21,16 @@ type Sampler interface {
 	Utilization(ctx context.Context, since map[growth.GPU]uint64) ([]gpu.Utilization, error)
 }
 
-// Recorder measures how long pods use each GPU, and writes gpuuse.Record for the coordinator.
+// Recorder measures how long pods use each GPU, and writes gpuuse.Record for the coordinator, with the memory that they have.
 type Recorder struct {
 	Driver   Sampler
 	Proc     Proc
 	StateDir string
 	// Allocations returns the allocation records by pod. Other pods are not recorded.
 	Allocations func() map[growth.PodUID]bus.Allocation
-	// Processes returns the number of processes of a pod on a GPU, as last listed.
-	Processes func(Key) int
-	Log       *slog.Logger
+	// Uses returns what pods use of GPUs, as last listed.
+	Uses func() []Use
+	Log  *slog.Logger
 
 	meters map[growth.GPU]*gpuuse.Meter
 	last   growth.Seconds // uptime of the last measurement
@@ -82,6 +82,13 @@ func (r *Recorder) measure(ctx context.Context, now growth.Seconds) error {
 		return ok
 	}
 	record := gpuuse.Record{Uptime: now}
+	processes := map[Key]int{}
+	for _, u := range r.Uses() {
+		processes[u.Key] = u.Processes
+		if u.Memory >= 0 && allocated(u.Pod) && bus.ValidName(u.GPU) {
+			record.Memory = append(record.Memory, gpuuse.Memory{GPU: u.GPU, Pod: u.Pod, Used: u.Memory})
+		}
+	}
 	for _, u := range all {
 		m, elapsed := r.meters[u.Device], now-r.last
 		if m == nil { // the samples describe a time before the first record
@@ -93,7 +100,11 @@ func (r *Recorder) measure(ctx context.Context, now growth.Seconds) error {
 			return pod, ok && allocated(pod)
 		})
 		m.Keep(allocated)
-		record.GPUs = append(record.GPUs, gpuuse.GPU{UUID: u.Device, Uses: r.count(u.Device, m.Busy())})
+		uses := m.Busy()
+		for i, use := range uses {
+			uses[i].Processes = processes[Key{Pod: use.Pod, GPU: u.Device}]
+		}
+		record.GPUs = append(record.GPUs, gpuuse.GPU{UUID: u.Device, Uses: uses})
 	}
 	r.last = now
 	return r.write(record)
@@ -113,14 +124,6 @@ func (r *Recorder) write(record gpuuse.Record) error {
 		return fmt.Errorf("writing the use of GPUs: %w", err)
 	}
 	return nil
-}
-
-// count adds the numbers of processes.
-func (r *Recorder) count(device growth.GPU, uses []gpuuse.Use) []gpuuse.Use {
-	for i, use := range uses {
-		uses[i].Processes = r.Processes(Key{Pod: use.Pod, GPU: device})
-	}
-	return uses
 }
 
 // uptime returns the time since boot. Unlike the time of day it is never set.

@@ -43,21 +43,32 @@ func TestRecorder(t *testing.T) {
 		Proc:        Proc(proc),
 		StateDir:    t.TempDir(),
 		Allocations: func() map[growth.PodUID]bus.Allocation { return allocations },
-		Processes:   func(of Key) int { return map[Key]int{{podA, "GPU-a"}: 1}[of] },
-		Log:         slog.New(slog.DiscardHandler),
+		Uses: func() []Use {
+			return []Use{
+				{Key: Key{podA, "GPU-a"}, Memory: 3000, Processes: 1},
+				{Key: Key{podA, "MIG-c"}, Memory: 500, Processes: 1},
+				{Key: Key{podA, "GPU-d"}, Memory: -1, Processes: 1},
+				{Key: Key{"imported", "GPU-a"}, Memory: 700, Processes: 1},
+			}
+		},
+		Log: slog.New(slog.DiscardHandler),
 	}
+	var memory []gpuuse.Memory
 	record := func(uptime growth.Seconds) []gpuuse.GPU {
 		require.NoError(t, r.measure(t.Context(), uptime))
 		content, err := os.ReadFile(filepath.Join(r.StateDir, gpuuse.FileName))
 		require.NoError(t, err)
 		got, err := gpuuse.Decode(content, uptime)
 		require.NoError(t, err)
+		memory = got.Memory
 		return got.GPUs
 	}
 	measured := func(busy growth.Seconds) []gpuuse.GPU {
 		return []gpuuse.GPU{{UUID: "GPU-a", Uses: []gpuuse.Use{{Pod: podA, Busy: busy, Processes: 1}}}, {UUID: "GPU-b"}}
 	}
 	require.Equal(t, measured(0), record(50), "what the driver remembers is older than the record")
+	require.Equal(t, []gpuuse.Memory{{GPU: "GPU-a", Pod: podA, Used: 3000}, {GPU: "MIG-c", Pod: podA, Used: 500}}, memory,
+		"of pods with an allocation, where it is known; also of MIG instances, whose time is not measured")
 	driver.now += 2
 	require.Equal(t, measured(1), record(52))
 	driver.now += 2
@@ -69,4 +80,5 @@ func TestRecorder(t *testing.T) {
 	driver.err = nil
 	delete(allocations, podA)
 	require.Equal(t, []gpuuse.GPU{{UUID: "GPU-a"}, {UUID: "GPU-b"}}, record(60))
+	require.Empty(t, memory)
 }

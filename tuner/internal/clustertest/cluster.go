@@ -101,7 +101,7 @@ func (c *Cluster) Sample(i int) bus.Sample {
 	s.LoadSeconds = max(s.StepSeconds-growth.Seconds(batch)*truth.Compute, s.StepSeconds/100)
 	profile := peaks.Profile{Length: 60}
 	for b := range peaks.MaxBlocks {
-		profile.Blocks = append(profile.Blocks, peaks.Use{CPU: 900, Memory: growth.MiB(2000 + 10*b), GPUMemory: 4000})
+		profile.Blocks = append(profile.Blocks, peaks.Use{CPU: 900, Memory: growth.MiB(2000 + 10*b), GPUUsed: 4000})
 	}
 	s.Profile = &profile
 	s.ETA = &bus.ETA{ETA: gpushare.ETA{Likely: time.Now().Add(time.Hour)}}

@@ -165,6 +165,7 @@ func trainingJob() history.Job {
 			CPURequest:       600,
 			Weight:           24,
 			MemoryUsed:       410,
+			GPUMemory:        &bus.GPUMemory{Peak: 3000, Requested: 8192, Measured: true},
 			SamplesPerSecond: 512,
 			StepSeconds:      .125,
 			LoadSeconds:      .05,

@@ -51,6 +51,10 @@ func (f *File) Busy() node.GPUBusy {
 		}
 		busy.GPUs[g.UUID] = uses
 	}
+	busy.Memory = map[growth.PodUID]growth.MiB{}
+	for _, m := range record.Memory {
+		busy.Memory[m.Pod] = max(busy.Memory[m.Pod], m.Used)
+	}
 	return busy
 }
 

@@ -299,7 +299,10 @@ func TestProcessesAreListed(t *testing.T) {
 		}, {
 			Pid:           11,
 			UsedGpuMemory: notAvailable,
-		}, {Pid: 12}}, nvml.SUCCESS
+		}, {Pid: 12}, {
+			Pid:           13,
+			UsedGpuMemory: 41 << 30, // the GPU has 40
+		}}, nvml.SUCCESS
 	}
 	var since []uint64
 	device(0).GetProcessUtilizationFunc = func(last uint64) ([]nvml.ProcessUtilizationSample, nvml.Return) {
@@ -342,6 +345,7 @@ func TestProcessesAreListed(t *testing.T) {
 				Busy:   0,
 			},
 			{PID: 12, Device: uuid, Busy: 0},
+			{PID: 13, Device: uuid, Memory: -1, Busy: 0},
 		}, processes)
 	}
 	require.Equal(t, []uint64{0, 9}, since, "each sample counts once")

@@ -31,11 +31,8 @@ func (s *Source) Processes(ctx context.Context) ([]gpu.Process, error) {
 			p := gpu.Process{
 				PID:    int(info.Pid),
 				Device: h.UUID,
-				Memory: -1,
+				Memory: usedMemory(info.UsedGpuMemory, h.Memory),
 				Busy:   -1,
-			}
-			if info.UsedGpuMemory != notAvailable {
-				p.Memory = growth.MiB(info.UsedGpuMemory >> 20)
 			}
 			if percent, ok := busy[info.Pid]; ok {
 				p.Busy = percent
@@ -46,6 +43,15 @@ func (s *Source) Processes(ctx context.Context) ([]gpu.Process, error) {
 		}
 	}
 	return all, nil
+}
+
+// usedMemory returns the memory of a process, or -1 if the driver does not know it. More than the device has is not believed.
+func usedMemory(bytes uint64, device growth.MiB) growth.MiB {
+	used := growth.MiB(bytes >> 20)
+	if bytes == notAvailable || device > 0 && used > device {
+		return -1
+	}
+	return used
 }
 
 // utilization returns each process's mean utilization since the last call, in percent. It returns nil if the GPU does

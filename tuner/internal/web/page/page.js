@@ -144,6 +144,14 @@ function requests(advice) {
   return parts.length ? make("div", { title: "from " + r.reason }, "recommended requests: " + parts.join(" · ")) : "";
 }
 
+// gpuMemory shows the most memory that a job has used on a GPU, next to what it requested; nothing if that is unknown.
+function gpuMemory(use) {
+  if (!use) return "";
+  const requested = use.requestedMiB ? ` of ${memory(use.requestedMiB)} requested (${percent(use.peakMiB / use.requestedMiB)})` : "";
+  return make("div", { title: use.measured ? "measured by the driver" : "reserved by the job's framework, with an allowance for the driver" },
+    `GPU memory: ${memory(use.peakMiB)} used at most${requested}`);
+}
+
 // batchSizes shows the goodput of a job by batch size: in bold what was measured, relative to the present size.
 function batchSizes(sample, advice, goodput) {
   const now = (goodput || []).find(value => value.batch === sample.batchSize);
@@ -165,7 +173,8 @@ function podLine({ pod, node, gpus }) {
 function jobRows({ sample, advice, goodput, pods, elsewhere }) {
   const name = make("td", {}, make("strong", {}, `${sample.pod.namespace}/${sample.pod.name}`),
     ...(pods ? [make("small", { title: "the pods of this job" }, `${pods.length} pods`)] : []));
-  const reason = make("td", { colspan: 12 }, (advice && advice.reason) || "", batchSizes(sample, advice, goodput), requests(advice));
+  const reason = make("td", { colspan: 12 }, (advice && advice.reason) || "", batchSizes(sample, advice, goodput),
+    gpuMemory(sample.gpuMemory), requests(advice));
   const step = make("td", { class: "n" }, sample.totalSteps ? `${sample.step} / ${sample.totalSteps}` : String(sample.step));
   if (sample.totalSteps) step.append(bar(sample.step, sample.totalSteps));
   const gpus = (sample.gpus || []).map(short).join(", ");
