@@ -134,6 +134,11 @@ bench-predict: ## How well the iteration time of unseen jobs is predicted (ARGS=
 	go build -o bin/ ./benchmarks
 	bin/benchmarks predict $(ARGS)
 
+.PHONY: bench-memory
+bench-memory: ## Predicted peaks of memory of recorded jobs, and memory by batch size (ARGS="--measure": record the example jobs first, 10 min)
+	go build -o bin/ ./benchmarks
+	bin/benchmarks memory $(ARGS)
+
 .PHONY: bench-specon
 bench-specon: ## Moves of jobs between nodes in virtual time: SpeCon's schedules under SpeCon and under Trellis
 	go build -o bin/ ./benchmarks

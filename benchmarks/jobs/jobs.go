@@ -5,6 +5,8 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 )
 
 //go:embed *.py
@@ -25,4 +27,18 @@ func Scripts() (map[string]string, error) {
 		scripts[name] = string(text)
 	}
 	return scripts, nil
+}
+
+// WriteScripts writes the programs into a folder.
+func WriteScripts(folder string) error {
+	scripts, err := Scripts()
+	if err != nil {
+		return err
+	}
+	for name, text := range scripts {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -55,12 +55,11 @@ func (s State) Options(present int) []Option {
 }
 
 func (s State) option(v, now Value) Option {
-	memory, _ := s.memory(v.Batch)
 	gain := float64(v.Goodput / now.Goodput)
 	if !(gain > 0 && gain < math.MaxFloat32) {
 		gain = 1
 	}
-	return Option{Batch: v.Batch, Gain: gain, Step: v.Step, Memory: memory}
+	return Option{Batch: v.Batch, Gain: gain, Step: v.Step, Memory: v.Memory}
 }
 
 // targets returns the values of the sizes that are worth a change from the present one, best first. A size that is out of reach

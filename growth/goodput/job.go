@@ -129,7 +129,9 @@ type Value struct {
 	// Step is the time of a step, and Efficiency the value of a sample.
 	Step       growth.Seconds `json:"stepSeconds"`
 	Efficiency float64        `json:"efficiency"`
-	Measured   bool           `json:"measured"`
+	// Memory is what the size is predicted to need; 0 if that is unknown.
+	Memory   growth.MiB `json:"memoryMiB,omitempty"`
+	Measured bool       `json:"measured"`
 }
 
 // Values predicts the goodput at all candidates, in order of their size. It is empty before the first measurement.
@@ -148,6 +150,7 @@ func (s State) Values() []Value {
 
 func (s State) value(c curve, batch int) Value {
 	v := Value{Batch: batch, Step: growth.Seconds(c.at(float64(batch))), Efficiency: s.Efficiency(batch)}
+	v.Memory, _ = s.memory(batch)
 	_, v.Measured = s.point(batch)
 	v.Goodput = growth.PerSecond(float64(batch) / float64(v.Step) * v.Efficiency)
 	return v

@@ -102,6 +102,30 @@ func TestTune_RefusesInvalidFlags(t *testing.T) {
 	require.ErrorContains(t, err, `--phases "imagined"`)
 }
 
+func TestMemory(t *testing.T) {
+	const python = "/usr/bin/python3"
+	folder := t.TempDir()
+	_, err := run(t, "memory", "--recorded", filepath.Join(folder, "none.csv"), "--out", folder)
+	require.ErrorContains(t, err, "record it by --measure")
+	invalid := filepath.Join(folder, "invalid.csv")
+	require.NoError(t, os.WriteFile(invalid, []byte("kind\n"), 0o644))
+	_, err = run(t, "memory", "--recorded", invalid, "--out", folder)
+	require.ErrorContains(t, err, invalid+": line 1: the columns are")
+	if testing.Short() || exec.CommandContext(t.Context(), python, "-c", "import torch, sklearn").Run() != nil {
+		t.Skip("recording jobs needs PyTorch, and takes half a minute")
+	}
+	out, err := run(t, "memory", "--quick", "--out", folder)
+	require.NoError(t, err, out)
+	require.Contains(t, out, "own observations: in 80 % interval")
+	require.Contains(t, out, "batch size, operations, parameters: mean error")
+	text, err := os.ReadFile(filepath.Join(folder, "memory.json"))
+	require.NoError(t, err)
+	var s results.Summary
+	require.NoError(t, json.Unmarshal(text, &s))
+	require.True(t, s.Quick)
+	require.FileExists(t, filepath.Join(folder, "memory.csv"))
+}
+
 func TestTune_Quick(t *testing.T) {
 	const python = "/usr/bin/python3"
 	phases := "simulated"

@@ -132,14 +132,8 @@ func (o *interferenceOptions) record(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	scripts, err := jobs.Scripts()
-	if err != nil {
+	if err := jobs.WriteScripts(folder); err != nil {
 		return err
-	}
-	for name, text := range scripts {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			return err
-		}
 	}
 	program := exec.CommandContext(ctx, o.python, filepath.Join(folder, "speeds.py"))
 	program.Cancel = func() error { return program.Process.Signal(os.Interrupt) } // it ends its jobs

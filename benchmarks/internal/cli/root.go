@@ -30,7 +30,7 @@ Every flag may also be given as an environment variable: --gpus is TRELLIS_GPUS.
 		},
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(demoCommand(commit), simCommand(commit), submitCommand(), extenderCommand(commit), nullCommand(), devicepluginCommand(commit), stormCommand(commit), flowconCommand(commit), interferenceCommand(commit), predictCommand(commit), tuneCommand(commit), deadlineCommand(commit), speconCommand(commit), speconRealCommand(commit), resultsCommand())
+	root.AddCommand(demoCommand(commit), simCommand(commit), submitCommand(), extenderCommand(commit), nullCommand(), devicepluginCommand(commit), stormCommand(commit), flowconCommand(commit), interferenceCommand(commit), predictCommand(commit), tuneCommand(commit), memoryCommand(commit), deadlineCommand(commit), speconCommand(commit), speconRealCommand(commit), resultsCommand())
 	return root
 }
 
