@@ -19,6 +19,7 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/freeze"
 	"github.com/trellis-gpu/trellis/coordinator/internal/loop"
 	"github.com/trellis-gpu/trellis/coordinator/internal/metrics"
+	"github.com/trellis-gpu/trellis/coordinator/internal/newcomers"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/gpubusy"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/jobfile"
@@ -145,6 +146,7 @@ func assemble(c *config.Config, log *slog.Logger) (*parts, error) {
 		MemoryRequests: enforce.Memory{Worker: worker, Result: p.loop.MemoryResized},
 		Models:         p.bus,
 		Busy:           gpubusy.New(c.StateDir, log),
+		Newcomers:      newcomers.New(c.StateDir, gpubusy.Uptime, log),
 	}
 	if c.Freeze {
 		p.ports.Freezer = p.freezer

@@ -13,9 +13,11 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpucount"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet/folders"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/mps"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/plugin"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slot"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/usage"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
@@ -133,6 +135,14 @@ func (p *parts) server(slots *slot.Store, metrics *plugin.Metrics) *plugin.Serve
 	}
 	if p.config.Sharing == config.ShareByMPS {
 		server.MPS = p.config.StateDir
+	}
+	if p.config.MPSThreads == config.ThreadsByShare {
+		server.Threads = mps.Threads{
+			StateDir: p.config.StateDir,
+			Uptime:   usage.Uptime,
+			Holders:  p.allocations.Holders,
+			Log:      p.log,
+		}.Percent
 	}
 	return server
 }

@@ -56,6 +56,9 @@ type Effects struct {
 	Load *bus.NodeLoad
 	// Speeds must be published. Nil means no change.
 	Speeds *bus.Speeds
+	// Newcomers are the shares of jobs that would arrive now, by the GPUs with jobs: they must be written for the device plugin. Nil
+	// where no threads of jobs can be limited by them.
+	Newcomers map[growth.GPU]growth.Share
 	// Learned are programs whose runs on this node must be published for other nodes; one without runs must be deleted.
 	Learned []LearnedProgram
 	// Recall are jobs that have arrived. What other nodes have learned about their programs must be provided

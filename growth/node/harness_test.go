@@ -55,6 +55,7 @@ type harness struct {
 	refuse      node.ResizeResult         // the API server's answer to resizes
 	held        bool                      // results of resizes are not reported
 	busy        node.GPUBusy              // what the driver measures
+	newcomers   map[growth.GPU]growth.Share
 	machine     *machine
 	annotations map[string][]string                   // of the jobs of complete, by name
 	kubelet     func(before, asked node.Pod) node.Pod // returns the pod after a resize; nil applies every resize
@@ -139,6 +140,7 @@ func (w *harness) step(e node.Event) {
 	}
 	if effects.Load != nil {
 		w.load = *effects.Load
+		w.newcomers = effects.Newcomers
 	}
 	for _, p := range effects.Learned {
 		w.published[p.Program] = p.Runs

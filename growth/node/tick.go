@@ -146,6 +146,7 @@ func (n *Node) publishAll() {
 	}
 	n.publishLoad()
 	n.publishSpeeds()
+	n.out.Newcomers = n.newcomers()
 	if len(n.jobs) > 0 {
 		n.out.Persist = true
 	}

@@ -121,6 +121,9 @@ func (l *Loop) publish(e node.Effects) {
 	if e.Speeds != nil {
 		l.ports.Records.Speeds(*e.Speeds)
 	}
+	if e.Newcomers != nil && l.ports.Newcomers != nil {
+		l.ports.Newcomers.Write(e.Newcomers)
+	}
 	for _, p := range e.Learned {
 		l.ports.Records.Runs(p)
 	}

@@ -101,6 +101,11 @@ type Pods interface {
 	Annotate(pod growth.PodRef, name, value string)
 }
 
+// Newcomers writes the shares of jobs that would arrive now, for the device plugin.
+type Newcomers interface {
+	Write(shares map[growth.GPU]growth.Share)
+}
+
 // Memory saves what a restarted coordinator needs, on the node itself. It never blocks; the newest memory replaces one
 // that is not written yet.
 type Memory interface {
@@ -129,5 +134,6 @@ type Ports struct {
 	Records        Records
 	Pods           Pods
 	Memory         Memory
-	Models         Watcher // nil: nothing is known from other nodes
+	Models         Watcher   // nil: nothing is known from other nodes
+	Newcomers      Newcomers // nil: the device plugin assumes equal parts
 }

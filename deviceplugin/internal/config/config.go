@@ -13,12 +13,14 @@ import (
 // About is the first paragraph of --help.
 const About = `deviceplugin offers the memory of this node's GPUs to kubelet, in units.`
 
-// Values of --delivery, --sharing, --on-excess and --output.
+// Values of --delivery, --sharing, --mps-threads, --on-excess and --output.
 const (
 	DeliverEnv  = "env"
 	DeliverCDI  = "cdi"
 	ShareByTime = "timeslice"
 	ShareByMPS  = "mps"
+	ThreadsByCores = "cores"
+	ThreadsByShare = "share"
 	ExcessWarn  = "warn"
 	ExcessEvict = "evict"
 	OutputText  = "text"
@@ -42,6 +44,7 @@ type Config struct {
 	DriverRoot   string
 	Sharing      string
 	MPSProgram   string
+	MPSThreads   string
 	XIDPolicy    string
 	RecoverAfter time.Duration
 	LossAfter    time.Duration
@@ -86,6 +89,8 @@ func (c *Config) addSharingFlags(set *flags.Set) {
 	set.StringVar(&c.DriverRoot, "driver-root", "/", "the host's root directory, in which the driver's libraries are found for CDI")
 	set.StringVar(&c.Sharing, "sharing", ShareByTime, "how jobs share a GPU: timeslice, or mps (limits that the driver enforces)")
 	set.StringVar(&c.MPSProgram, "mps-program", "nvidia-cuda-mps-control", "MPS control daemon")
+	set.StringVar(&c.MPSThreads, "mps-threads", ThreadsByCores, "threads that a client of MPS may use without gpushare/gpu-cores: "+
+		"cores (all of the GPU), or share (by the share that the policy is expected to give it when its container is created, for its whole life)")
 }
 
 // addHealthFlags adds the flags about unhealthy GPUs, and about pods that use more memory than they requested.

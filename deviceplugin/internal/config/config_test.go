@@ -55,6 +55,8 @@ func TestParse_RejectsInvalidFlags(t *testing.T) {
 		"--etcd-ca=ca.crt":     "TLS",
 		"--delivery=post":      "neither env nor cdi",
 		"--sharing=mps":        "emulated GPUs have no MPS",
+		"--mps-threads=few":    "neither cores nor share",
+		"--mps-threads=share":  "only with --sharing=mps",
 		"--on-excess=kill":     "neither warn nor evict",
 		"--output=xml":         "neither text nor json",
 		"--xid-policy=79=x":    "--xid-policy",

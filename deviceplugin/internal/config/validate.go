@@ -70,6 +70,7 @@ func (c *Config) validateChoices() error {
 	}{
 		{"delivery", c.Delivery, []string{DeliverEnv, DeliverCDI}},
 		{"sharing", c.Sharing, []string{ShareByTime, ShareByMPS}},
+		{"mps-threads", c.MPSThreads, []string{ThreadsByCores, ThreadsByShare}},
 		{"on-excess", c.OnExcess, []string{ExcessWarn, ExcessEvict}},
 		{"output", c.Output, []string{OutputText, OutputJSON}},
 	} {
@@ -79,6 +80,9 @@ func (c *Config) validateChoices() error {
 	}
 	if c.Sharing == ShareByMPS && c.GPUs != gpu.NVML {
 		invalid = append(invalid, errors.New("--sharing=mps: emulated GPUs have no MPS"))
+	}
+	if c.MPSThreads == ThreadsByShare && c.Sharing != ShareByMPS {
+		invalid = append(invalid, errors.New("--mps-threads=share: only with --sharing=mps"))
 	}
 	return errors.Join(invalid...)
 }

@@ -4,7 +4,7 @@
 //
 // Inputs are the GPU inventory and the daemon program. Outputs are the pipe and shared memory directories that
 // Allocate mounts, and the health of each GPU: Supervisor is a gpu.HealthCheck, and a GPU takes no new jobs until its
-// daemon is ready.
+// daemon is ready. Threads limits the threads of new clients by their share, if the operator wants that (growth/mpsthreads).
 //
 // Limits of isolation: the clients of one GPU share a server and /dev/shm. A fatal fault of one client ends all of
 // them. A client that replaces the CUDA libraries in its image escapes its limits. See the threat model in the

@@ -17,7 +17,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// Allocate implements the API. The same ids always get the same response.
+// Allocate implements the API. The same ids always get the same response, but for the percentage of Server.Threads.
 func (s *Server) Allocate(ctx context.Context, r *pluginapi.AllocateRequest) (*pluginapi.AllocateResponse, error) {
 	start := time.Now()
 	s.Allocations.BeginAllocate(ctx)
@@ -84,6 +84,9 @@ func (s *Server) allocate(ctx context.Context, ids []string) (*pluginapi.Contain
 	if s.MPS != "" && d.device(parts[0]).Instance == nil {
 		d.mps = true
 		d.cores = agreedCores(s.Allocations.AwaitDemand(ctx, len(ids)), len(ids))
+		if d.cores == 0 && s.Threads != nil {
+			d.cores = s.Threads(parts[0].GPU)
+		}
 		reply.Mounts = append(reply.Mounts, d.clientMounts(s.MPS)...)
 	}
 	reply.Envs = d.environment()

@@ -213,6 +213,30 @@ func TestAllocate_MPSLimits(t *testing.T) {
 	require.ErrorContains(t, err, "--sharing=timeslice")
 }
 
+func TestAllocate_MPSThreadsByShare(t *testing.T) {
+	for name, tc := range map[string]struct {
+		cores   int
+		mps     string
+		percent string
+	}{
+		"a job that asks for no percentage": {0, "/state", "67"},
+		"a job that does":                   {40, "/state", "40"},
+		"without MPS":                       {0, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := server(t, fakeAllocations{demands: []slice.Demand{{Units: 2, Count: 1, Cores: tc.cores}}, synced: true})
+			s.MPS = tc.mps
+			s.Threads = func(gpu growth.GPU) int {
+				require.Equal(t, growth.GPU("GPU-a"), gpu)
+				return 67
+			}
+			reply, err := allocate(s, "GPU-a/0", "GPU-a/1")
+			require.NoError(t, err)
+			require.Equal(t, tc.percent, reply.GetContainerResponses()[0].GetEnvs()["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"])
+		})
+	}
+}
+
 func FuzzAllocate(f *testing.F) {
 	s := server(f, fakeAllocations{})
 	f.Add("GPU-a/0 GPU-a/1")

@@ -31,7 +31,7 @@ type delivery struct {
 	emulated bool
 	cdi      bool
 	mps      bool
-	// cores is the limit in percent of a GPU's compute, or 0.
+	// cores is the limit in percent of a GPU's threads, or 0.
 	cores int
 }
 

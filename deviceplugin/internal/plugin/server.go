@@ -61,7 +61,9 @@ type Server struct {
 	// NUMA reports the NUMA node of each unit to kubelet, whose Topology Manager aligns a pod's CPUs with it.
 	NUMA bool
 	// MPS is the state directory of the MPS daemons; empty without MPS.
-	MPS         string
+	MPS string
+	// Threads returns the percentage of a GPU's threads for a new client of MPS that asks for no other; nil for all threads.
+	Threads     func(gpu growth.GPU) int
 	Inventory   Inventory
 	Allocations Allocations
 	Slots       Slots

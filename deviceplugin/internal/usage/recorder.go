@@ -46,7 +46,7 @@ func (r *Recorder) Run(ctx context.Context, interval time.Duration) error {
 	for {
 		select {
 		case <-tick.C:
-			go func() { measured <- r.measure(ctx, uptime()) }()
+			go func() { measured <- r.measure(ctx, Uptime()) }()
 		case <-ctx.Done():
 			return nil
 		}
@@ -126,8 +126,8 @@ func (r *Recorder) write(record gpuuse.Record) error {
 	return nil
 }
 
-// uptime returns the time since boot. Unlike the time of day it is never set.
-func uptime() growth.Seconds {
+// Uptime returns the time since boot. Unlike the time of day it is never set.
+func Uptime() growth.Seconds {
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &t)
 	return growth.Seconds(time.Duration(t.Nano()).Seconds())

@@ -32,7 +32,7 @@ func New(stateDir string, log *slog.Logger) *File {
 
 // Busy returns the newest measurement. It is empty if there is none.
 func (f *File) Busy() node.GPUBusy {
-	record, err := f.read(uptime())
+	record, err := f.read(Uptime())
 	if errors.Is(err, fs.ErrNotExist) {
 		return node.GPUBusy{} // emulated GPUs have no driver
 	}
@@ -71,8 +71,8 @@ func (f *File) read(now growth.Seconds) (gpuuse.Record, error) {
 	return gpuuse.Decode(content, now)
 }
 
-// uptime returns the time since boot, on the clock of the device plugin.
-func uptime() growth.Seconds {
+// Uptime returns the time since boot, on the clock of the device plugin.
+func Uptime() growth.Seconds {
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &t)
 	return growth.Seconds(time.Duration(t.Nano()).Seconds())

@@ -27,7 +27,7 @@ func TestBusy(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, gpuuse.FileName), content, 0o600))
 	}
-	now := uptime()
+	now := Uptime()
 	write(now)
 	require.Equal(t, node.GPUBusy{
 		At: now,
@@ -42,6 +42,6 @@ func TestBusy(t *testing.T) {
 	require.Empty(t, file.Busy(), "the device plugin has not written it for a minute")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, gpuuse.FileName), []byte("{"), 0o600))
 	require.Empty(t, file.Busy())
-	write(uptime())
+	write(Uptime())
 	require.NotEmpty(t, file.Busy(), "it continues")
 }
