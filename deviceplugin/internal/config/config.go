@@ -15,16 +15,16 @@ const About = `deviceplugin offers the memory of this node's GPUs to kubelet, in
 
 // Values of --delivery, --sharing, --mps-threads, --on-excess and --output.
 const (
-	DeliverEnv  = "env"
-	DeliverCDI  = "cdi"
-	ShareByTime = "timeslice"
-	ShareByMPS  = "mps"
+	DeliverEnv     = "env"
+	DeliverCDI     = "cdi"
+	ShareByTime    = "timeslice"
+	ShareByMPS     = "mps"
 	ThreadsByCores = "cores"
 	ThreadsByShare = "share"
-	ExcessWarn  = "warn"
-	ExcessEvict = "evict"
-	OutputText  = "text"
-	OutputJSON  = "json"
+	ExcessWarn     = "warn"
+	ExcessEvict    = "evict"
+	OutputText     = "text"
+	OutputJSON     = "json"
 )
 
 // Config is the configuration of the device plugin. Most fields have the text of a flag; methods parse it.
