@@ -44,13 +44,14 @@ def allocations(kind, sizes):
         model.loss(images[:size], labels[:size]).backward()
         optimizer.step()
 
-    step(2)   # creates the gradients, and the state of the optimizer
+    step(2)   # creates the state of the optimizer
     kept = [tensor for state in optimizer.state.values() for tensor in state.values() if torch.is_tensor(tensor)]
-    kept += list(model.buffers()) + 2 * list(model.parameters())   # and their gradients
+    kept += [*model.parameters(), *model.buffers()]
     params = sum(p.numel() for p in model.parameters())
     for size in sizes:
         with FlopCounterMode(display=False) as counter:
             model.loss(images[:size], labels[:size])
+        optimizer.zero_grad()   # the step creates the gradients
         with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
             step(size)
         held = sum(tensor.numel() * tensor.element_size() for tensor in kept) + peak(seen.events())

@@ -8,8 +8,9 @@
 // It is 100 · 2 · share, rounded up, between Least and 100. share is the part of the GPU's time that the policy is expected to give a
 // job of unknown size that arrives now; it is 1 on a GPU without jobs.
 //
-// The factor 2 is NVIDIA's advice for clients that do not all compute all the time. A percentage is a limit and reserves nothing: with its
-// share alone a job would get less than its share next to a job without a limit. Two jobs of equal shares are not limited.
+// The factor 2 is NVIDIA's advice (Multi-Process Service, provisioning: 100 % / 0.5 n for n clients), as clients do not compute all
+// the time. A percentage is a limit and reserves nothing: with its share alone a job would get less than its share next to a job
+// without a limit. Two jobs of equal shares are not limited.
 //
 // # Afterwards
 //
