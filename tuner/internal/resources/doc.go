@@ -1,4 +1,4 @@
-// Package resources learns how much CPU and memory jobs use at most, and recommends requests.
+// Package resources learns how much CPU, memory and GPU memory jobs use at most, and recommends requests.
 //
 //	history.Snapshot ─> Learner: remember jobs that have ended ─> models/peaks
 //	                          └─> Recommend ─> package advise ─> jobs/<uid>/advice

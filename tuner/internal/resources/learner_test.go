@@ -22,7 +22,7 @@ import (
 func sample(uid growth.PodUID, memory growth.MiB) bus.Sample {
 	var p peaks.Profile
 	for range 5 {
-		p = p.Add(peaks.Use{CPU: 700, Memory: memory}, 10)
+		p = p.Add(peaks.Use{CPU: 700, Memory: memory, GPUUsed: 2 * memory}, 10)
 	}
 	return bus.Sample{
 		Pod:         growth.PodRef{Namespace: "team-a", Name: string(uid), UID: uid},
@@ -80,6 +80,7 @@ func TestLearner_PredictsJobsFromThoseThatHaveEnded(t *testing.T) {
 		check := func(learner *resources.Learner) {
 			r := learner.Recommend(started("team-a"), time.Now())
 			require.InDelta(t, 3000, r.Memory.Likely, 1)
+			require.InDelta(t, 6000, r.GPUMemory.Likely, 1)
 			require.InDelta(t, 0.5, r.StepSeconds.Likely, 0.01)
 			require.Nil(t, learner.Recommend(started("team-b"), time.Now()).Memory, "another namespace")
 		}
