@@ -28,6 +28,9 @@ func (r Result) Goals() []results.Goal {
 	}
 	rising := slices.DeleteFunc(slices.Clone(r.Own), func(c Case) bool { return !c.rises() })
 	add("own observations", r.Own, true)
+	if len(r.Own) > 0 {
+		goals = append(goals, overKinds("own observations: peak already reached", r.Own, reached))
+	}
 	add("own observations, before the peak", rising, false)
 	add("own observations and an earlier run", r.OwnWithRun, true)
 	add("an earlier run", r.Run, true)
@@ -86,6 +89,16 @@ func covered(cases []Case) float64 {
 			return 100
 		}
 		return 0
+	})
+}
+
+// reached is the part of the cases in which the job had reached its peak, in per cent.
+func reached(cases []Case) float64 {
+	return mean(cases, func(c Case) float64 {
+		if c.rises() {
+			return 0
+		}
+		return 100
 	})
 }
 
