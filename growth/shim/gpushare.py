@@ -132,6 +132,7 @@ GATE_OUTLIER = 4.0            # ... which counts as at most this many times the 
 TURN_BOUND = 30.0             # seconds without a word from the agent after which a waiting job computes
 IDLE_WAIT = 0.001             # seconds: a job whose waits for data are longer than this gives up the GPU meanwhile
 IDLE_PROBE = 32               # long waits with work queued on the GPU, after which one wait is measured on a drained GPU
+MEMORY_SECONDS = 1.0          # between two readings of PyTorch's GPU memory, each of which takes it a moment
 GRADIENT_EVERY = 64           # steps from one pair of measured gradients to the next: two of these steps do more work
 LEARNING_RATE = {"linear": 1.0, "square-root": 0.5, "none": 0.0}   # rule: the exponent of the batch size
 GATE_GRACE = 30.0             # seconds without an agent after which the gate opens, as no agent can open it
@@ -581,6 +582,23 @@ def _gpu_memory():
         return None
     cuda = sys.modules["torch"].cuda
     return max(int(cuda.max_memory_reserved(device)) >> 20 for device in range(cuda.device_count()))
+
+
+class _Memory:
+    """The GPU memory for reports. Only the thread that sends them asks for it."""
+
+    def __init__(self):
+        self._mib, self._due = None, -math.inf
+
+    def read(self):
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now + MEMORY_SECONDS
+            try:
+                self._mib = _gpu_memory()
+            except Exception:   # another version of torch
+                self._mib = None
+        return self._mib
 
 
 class _Gate:
@@ -1244,7 +1262,7 @@ class _Client:
         self.interval = _seconds(os.environ.get("GPUSHARE_REPORT_SECONDS"), 0.1)
         self.values = _Values()
         self._gradients = _Gradients()
-        self._memory = None         # MiB on a GPU
+        self._memory = _Memory()
         self._gate = _Gate()
         self._lock = threading.RLock()
         self._stops = _Stops(self._lock, self._post)
@@ -1415,12 +1433,7 @@ class _Client:
         norms = self._gradients.add(model, samples)
         if norms is None:
             return
-        try:
-            memory = _gpu_memory()
-        except Exception:   # another version of torch
-            memory = None
         with self._lock:
-            self._memory = memory
             self._report.compare(1, *norms)
 
     def value(self, key, default, declared=None):
@@ -1628,12 +1641,12 @@ class _Client:
             if not (may_report and self._report.dirty):
                 return b"", None, False
             report, self._report = self._report, _Report(self._report)
-            in_use, declared, memory = dict(self.values.in_use), self.values.declared, self._memory
+            in_use, declared = dict(self.values.in_use), self.values.declared
 
         def undo():
             with self._lock:
                 self._report.absorb(report)
-        return _line(report.message(in_use, declared, memory)), undo, True
+        return _line(report.message(in_use, declared, self._memory.read())), undo, True
 
     def _park(self, until_due, writing):
         """The time to sleep (None: until woken). While parked, the next step() must wake the thread.

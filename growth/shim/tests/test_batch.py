@@ -1,7 +1,9 @@
 """Another batch size: the declared range, the learning rate, and the noise of gradients."""
 import math
 import random
+import types
 import unittest
+from unittest import mock
 
 from test_gpushare import ShimTest, eventually
 
@@ -54,6 +56,30 @@ class Range(ShimTest):
                 (6.4, 1, 64, None), (64, 1, 64, "cube"):
             with self.assertRaises(ValueError):
                 self.job.batch_size(size, minimum=low, maximum=high, learning_rate=rule)
+
+
+class Memory(ShimTest):
+    def torch(self, reserved):
+        cuda = types.SimpleNamespace(is_initialized=lambda: True, device_count=lambda: 2, max_memory_reserved=reserved)
+        return mock.patch.dict("sys.modules", torch=types.SimpleNamespace(cuda=cuda))
+
+    def test_reports_have_the_memory_of_the_gpu_where_most_is_reserved(self):
+        with self.torch(lambda device: (1 << 30, 3 << 30)[device]):
+            self.assertEqual(self.connected()[1].expect("progress")["gpu_memory_mib"], 3072)
+
+    def test_another_version_of_torch_costs_only_this_value(self):
+        with self.torch(lambda device: device.nonsense):
+            self.assertNotIn("gpu_memory_mib", self.connected()[1].expect("progress"))
+
+    def test_it_is_read_once_a_second(self):
+        memory, reserved = self.job._Memory(), [1 << 20]
+        with self.torch(lambda device: reserved[0]), mock.patch.object(self.job.time, "monotonic") as clock:
+            clock.return_value = 100.0
+            self.assertEqual(memory.read(), 1)
+            reserved[0], clock.return_value = 5 << 20, 100.9
+            self.assertEqual(memory.read(), 1)
+            clock.return_value = 101.0
+            self.assertEqual(memory.read(), 5)
 
 
 class Vector:
