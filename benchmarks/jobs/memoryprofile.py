@@ -30,7 +30,6 @@ def allocations(kind, sizes):
     """(parameters, FLOPs for a sample, KiB held at most) of a training step with each batch size."""
     import torch
     from torch.profiler import ProfilerActivity, profile
-    from torch.utils.flop_counter import FlopCounterMode
     from data import digits
     from models import MODELS
     torch.set_num_threads(1)
@@ -49,13 +48,13 @@ def allocations(kind, sizes):
     kept += [*model.parameters(), *model.buffers()]
     params = sum(p.numel() for p in model.parameters())
     for size in sizes:
-        with FlopCounterMode(display=False) as counter:
+        with profile(activities=[ProfilerActivity.CPU], with_flops=True) as counted:
             model.loss(images[:size], labels[:size])
         optimizer.zero_grad()   # the step creates the gradients
         with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
             step(size)
         held = sum(tensor.numel() * tensor.element_size() for tensor in kept) + peak(seen.events())
-        yield params, counter.get_total_flops() / size, held >> 10
+        yield params, sum(event.flops or 0 for event in counted.events()) / size, held >> 10
 
 
 def peak(events):
