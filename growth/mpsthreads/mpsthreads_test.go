@@ -22,7 +22,7 @@ func TestPercent(t *testing.T) {
 		"next to nine":                  {mpsthreads.EqualPart(9), mpsthreads.Least},
 		"next to a job that needs more": {0.3, 60},
 		"no share":                      {0, mpsthreads.Least},
-		"nonsense":                      {growth.Share(math.NaN()), mpsthreads.Least},
+		"not a number":                  {growth.Share(math.NaN()), mpsthreads.Least},
 		"more than all":                 {7, 100},
 		"fewer jobs than none":          {mpsthreads.EqualPart(-3), 100},
 	} {

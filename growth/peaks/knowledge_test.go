@@ -66,7 +66,7 @@ func TestRecommend(t *testing.T) {
 	}
 }
 
-// A recommended request of GPU memory is above what the job has used, whoever has measured that.
+// A recommended request of GPU memory is above what the job has used, by the driver or by the framework.
 func TestRecommend_GPUMemory(t *testing.T) {
 	k := peaks.Learn(nil)
 	for name, tc := range map[string]struct {

@@ -68,7 +68,7 @@ class Memory(ShimTest):
             self.assertEqual(self.connected()[1].expect("progress")["gpu_memory_mib"], 3072)
 
     def test_another_version_of_torch_costs_only_this_value(self):
-        with self.torch(lambda device: device.nonsense):
+        with self.torch(lambda device: device.missing):
             self.assertNotIn("gpu_memory_mib", self.connected()[1].expect("progress"))
 
     def test_it_is_read_once_a_second(self):
