@@ -29,6 +29,6 @@ func TestHistory_OfAnotherNodeHelpsAndAPoisonedOneHarmsNoJob(t *testing.T) {
 		require.LessOrEqual(t, by[h].Latest, none.Latest+10, h)
 	}
 	for _, g := range sim.HistoryGoals(cells) {
-		require.True(t, *g.Met, g.Name)
+		require.True(t, g.Met == nil || *g.Met, g.Name)
 	}
 }
