@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/trellis-gpu/trellis/extender/internal/upstreamtest"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -76,11 +77,11 @@ func remove(t *testing.T, plane *upstreamtest.Plane, prefix string) {
 	t.Helper()
 	for _, pod := range bound(t, plane) {
 		if strings.HasPrefix(pod.Name, prefix) {
-			pod.Finalizers = nil
-			_, err := plane.Client.CoreV1().Pods("default").Update(t.Context(), &pod, metav1.UpdateOptions{})
+			pods, now := plane.Client.CoreV1().Pods("default"), int64(0)
+			// The Job controller, whose Job was deleted, may remove its finalizer at the same time.
+			_, err := pods.Patch(t.Context(), pod.Name, types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
 			require.NoError(t, err)
-			now := int64(0)
-			require.NoError(t, plane.Client.CoreV1().Pods("default").Delete(t.Context(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now}))
+			require.NoError(t, pods.Delete(t.Context(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now}))
 		}
 	}
 }
