@@ -51,10 +51,13 @@ func TestExtender_MovesConvergedJobs(t *testing.T) {
 			return s
 		}
 	})
-	for _, name := range []string{"node-0", "node-1"} {
-		value, err := bus.Encode(bus.NodeLoad{CPUPool: growth.Core})
+	for node, load := range map[growth.NodeName]bus.NodeLoad{
+		"node-0": {CPUPool: growth.Core, CPUCapacity: growth.Core},
+		"node-1": {CPUCapacity: growth.Core}, // without jobs
+	} {
+		value, err := bus.Encode(load)
 		require.NoError(t, err)
-		_, err = n.bus.Put(t.Context(), bus.LoadKey(growth.NodeName(name)), value, bus.Ephemeral)
+		_, err = n.bus.Put(t.Context(), bus.LoadKey(node), value, bus.Ephemeral)
 		require.NoError(t, err)
 	}
 	cordon := func(cordoned string) {

@@ -163,6 +163,7 @@ func (n *Node) publishLoad() {
 	n.out.Load = &bus.NodeLoad{
 		CPUPool:      n.pool,
 		CPUUsed:      used,
+		CPUCapacity:  n.capacity(),
 		Pressure:     n.pressure,
 		LoaderBudget: loader.Budget(n.allocatable-n.exclusiveCPU(), n.trainingCores()),
 		Policy:       string(n.config.Policy),

@@ -21,6 +21,16 @@ func (w *harness) arriveFixed(name string, cpu growth.MilliCPU) {
 	w.allocate(name)
 }
 
+// Jobs may come to a node without jobs: what they could use there is known.
+func TestLoad_OfANodeWithoutJobs(t *testing.T) {
+	in(t, policy.Harmless, func(t *testing.T, w *harness) {
+		w.step(node.CapacityChanged{CPU: 8 * growth.Core})
+		w.pass(interval)
+		require.Zero(t, w.load.CPUPool)
+		require.Equal(t, 8*growth.Core, w.load.CPUCapacity)
+	})
+}
+
 // Cores that kubelet's CPU manager has given to a pod are in no budget.
 func TestExclusiveCores_AreInNoBudget(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *harness) {

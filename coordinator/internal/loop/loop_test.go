@@ -37,7 +37,7 @@ func TestLoop_ConvergedJobGivesCPUToGrowingJob(t *testing.T) {
 		require.Equal(t, growth.Seconds(0.5), old.StepSeconds)
 		require.Equal(t, growth.Seconds(0.125), old.LoadSeconds)
 		require.Equal(t, string(growth.Converged), h.annotations["old"][gpushare.CategoryAnnotation])
-		require.Equal(t, bus.NodeLoad{CPUPool: 1000, CPUUsed: 2000, LoaderBudget: 0, Policy: "flowcon"}, h.load)
+		require.Equal(t, bus.NodeLoad{CPUPool: 1000, CPUUsed: 2000, CPUCapacity: 2000, LoaderBudget: 0, Policy: "flowcon"}, h.load)
 		require.Equal(t, "train=500m", h.pods[ref("old").UID].Annotations[gpushare.RequestAnnotation])
 		require.Equal(t, 1, h.countEvents("old CategoryChanged: Progressing → Watching"))
 		require.Equal(t, 1, h.countEvents("old CategoryChanged: Watching → Converged"))

@@ -1,6 +1,7 @@
 package reservations
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,7 +22,8 @@ type NodeRecords struct {
 	Reservations map[growth.PodUID]Versioned
 	// Epochs are the GPUs that have one.
 	Epochs map[growth.GPU]struct{}
-	// CPU is what the jobs of the node share, as its coordinator publishes it; 0 if it does not.
+	// CPU is what jobs of the node can use together, as its coordinator publishes it; 0 if it does not. Coordinators before
+	// CPUCapacity publish only what those with a request share, which is nothing without jobs.
 	CPU growth.MilliCPU
 	// Refused are the errors of records that this version cannot read, by key.
 	Refused map[string]error
@@ -122,7 +124,7 @@ func (r *NodeRecords) set(key bus.Key, entry bus.Entry) error {
 		if err != nil {
 			return err
 		}
-		r.CPU = max(0, load.CPUPool)
+		r.CPU = max(0, cmp.Or(load.CPUCapacity, load.CPUPool))
 	case bus.KindEpoch:
 		set(&r.Epochs, key.GPU, struct{}{})
 	}
