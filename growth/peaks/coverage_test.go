@@ -96,3 +96,16 @@ func TestForecast_CoversFourOfFivePeaks(t *testing.T) {
 	t.Logf("all: %.1f %%", 100*total.share())
 	require.InDelta(t, 0.80, total.share(), 0.05)
 }
+
+// A job that may have reached its peak may have done so whatever an earlier run of its program needed.
+func TestForecast_ThePeakMayHaveBeenReached(t *testing.T) {
+	var p peaks.Profile
+	for range 20 {
+		p = p.Add(peaks.Use{Memory: 1000}, 10)
+	}
+	i, ok := peaks.Forecast(p, peaks.Memory, 100, peaks.FromRuns([]float64{1000}))
+	require.True(t, ok)
+	require.Equal(t, 1000.0, i.Low)
+	require.Less(t, i.Low, i.Likely)
+	require.Less(t, i.Likely, i.High)
+}

@@ -43,7 +43,7 @@ func Forecast(p Profile, of Resource, remaining growth.Seconds, prior Prior) (In
 		quantile = func(q float64) float64 { return weight*prior.above(own.peak, q) + (1-weight)*own.quantile(q) }
 	}
 	i := Interval{Low: quantile(low), Likely: quantile(middle), High: quantile(high)}
-	if i.Low <= own.peak*negligible {
+	if own.quantile(low) <= own.peak*negligible { // it may have reached its peak, which other runs cannot exclude
 		i.Low, i.High = own.peak, quantile(highOnly)
 	}
 	return i, true
