@@ -1323,9 +1323,10 @@ class _Client:
         return self._request is not None or (self.saver.terminated is not None and self._ends())
 
     def _ends(self):
-        """Whether the job ends after its SIGTERM without a request. A rank must not: it would not save after the same step."""
+        """Whether the job ends after its SIGTERM without a request. A rank must not: it would not save after the same step. It may
+        once all have saved and wait, as before a move."""
         ranks = _process(os.environ, sys.modules.get("torch.distributed")).get("world_size", 1)
-        return ranks == 1 or time.monotonic() - self.saver.terminated > TERM_WAIT
+        return ranks == 1 or time.monotonic() - self.saver.terminated > TERM_WAIT or self._saved_all()
 
     def _urgent(self):
         return self._open_request() is not None or self._saves()

@@ -442,6 +442,17 @@ class Terminated(Saves):
         self.assertEqual(peer.expect("saved")["request"], 5)
         self.assertEqual(process.wait(20), 128 + signal.SIGTERM)
 
+    def test_rank_that_has_saved_and_waits_ends_at_once(self):
+        agent = self.agent()
+        process = self.start(RANK="0", WORLD_SIZE="2")
+        peer = agent.peer()
+        peer.send({"type": "stop", "sequence": 1, "stop": True})
+        peer.expect("stopped")
+        self.save(peer, 5)
+        peer.expect("saved")
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(5), 128 + signal.SIGTERM, "it would wait ten seconds for the others")
+
     def test_handler_of_the_job_stays(self):
         mine = lambda *_: None
         before = signal.signal(signal.SIGTERM, mine)
