@@ -118,7 +118,7 @@ type NodeLoad struct {
 	CPUPool growth.MilliCPU `json:"cpuPoolMilli"`
 	// CPUUsed is the CPU that the jobs use.
 	CPUUsed growth.MilliCPU `json:"cpuUsedMilli"`
-	// CPUCapacity is the CPU that jobs can use together, whatever they request; 0 by older writers.
+	// CPUCapacity is the CPU that jobs can use together. Requests do not bound it; 0 by older writers.
 	CPUCapacity growth.MilliCPU `json:"cpuCapacityMilli,omitempty"`
 	// Pressure is the pressure of the whole node over the last interval; absent without PSI.
 	Pressure *Pressure `json:"pressure,omitempty"`

@@ -97,7 +97,7 @@ func TestForecast_CoversFourOfFivePeaks(t *testing.T) {
 	require.InDelta(t, 0.80, total.share(), 0.05)
 }
 
-// A job that may have reached its peak may have done so whatever an earlier run of its program needed.
+// A job that may have reached its peak may have done so also if an earlier run of its program needed more.
 func TestForecast_ThePeakMayHaveBeenReached(t *testing.T) {
 	var p peaks.Profile
 	for range 20 {

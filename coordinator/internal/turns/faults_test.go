@@ -72,7 +72,7 @@ func TestFaults_AnotherCoordinatorServesTheSameSockets(t *testing.T) {
 
 // A process of a job floods its socket, next to one that trains.
 func TestFaults_AFloodNextToAProcessThatTrains(t *testing.T) {
-	b, one, other := shimPair(t, quickly)
+	b, one, other := shimPair(t, patient)
 	go func() {
 		for t.Context().Err() == nil {
 			if c, err := net.Dial("unix", filepath.Join(b.state, gpushare.SlotsDir, "other", gpushare.TurnSocketName)); err == nil {
