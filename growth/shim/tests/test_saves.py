@@ -351,9 +351,9 @@ class OnTheTarget(Saves):
         self.job.step(step=3)
         self.job.save()
 
-    def refused(self, reason, **options):
+    def refused(self, reason, python=sys.executable, **options):
         shutil.copy(str(SHIM), self.folder)
-        process = subprocess.run([sys.executable, "-c", self.PROGRAM, self.path], env=dict(os.environ, PYTHONPATH=self.folder),
+        process = subprocess.run([python, "-c", self.PROGRAM, self.path], env=dict(os.environ, PYTHONPATH=self.folder),
                                  capture_output=True, text=True, **options)
         self.assertNotEqual(process.returncode, 0, process.stdout)
         self.assertIn("CheckpointError: " + self.path, process.stderr)
@@ -373,14 +373,25 @@ class OnTheTarget(Saves):
         """Another user on the target, as with another mapping of users on its volume."""
         if os.getuid() != 0:
             self.skipTest("SKIPPED: this test runs a job as another user, which needs root")
+        another = dict(user=65534, group=65534, extra_groups=[])
+        python = next(filter(lambda python: self.runs(python, another), (sys.executable, "/usr/bin/python3")), None)
+        if python is None:
+            self.skipTest("SKIPPED: no Python that another user may run")
         folder = os.path.dirname(self.path)
         os.chmod(self.folder, 0o755)
         for closed in (self.path, self.path + ".record", folder):
             with self.subTest(closed=closed):
                 mode = os.stat(closed).st_mode
                 os.chmod(closed, 0)
-                self.refused("cannot be read: [Errno 13] Permission denied", user=65534, group=65534, extra_groups=[])
+                self.refused("cannot be read: [Errno 13] Permission denied", python, **another)
                 os.chmod(closed, mode)
+
+    @staticmethod
+    def runs(python, options):
+        try:
+            return subprocess.run([python, "-c", ""], **options).returncode == 0
+        except OSError:
+            return False
 
 
 class Terminated(Saves):
