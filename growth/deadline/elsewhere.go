@@ -30,7 +30,7 @@ type Spare struct {
 
 // Elsewhere returns the nodes on which a job would meet its deadline if it moved there now and got an equal part, the earliest first.
 // work is the upper end of the interval of what is left, and usable the most that the job can use at once. Whether the job fits there is not
-// asked. Nobody there would have to give way: each job keeps its equal part.
+// asked. No job there would have to give way: each keeps its equal part.
 func Elsewhere(work growth.Work, usable growth.MilliCPU, toDeadline growth.Seconds, places []Place) []Spare {
 	if !(work >= 0) {
 		return nil

@@ -12,7 +12,7 @@ const (
 	// maxHarm is the bound on the harm of a job, as a fraction of its time since its arrival. GiveWay first asks what jobs would give
 	// within it.
 	maxHarm = 0.05
-	// maxAsked bounds the jobs that GiveWay asks. A longer list would help nobody, and each question costs a plan.
+	// maxAsked bounds the jobs that GiveWay asks. A longer list is of no use, and each question costs a plan.
 	maxAsked = 12
 	// maxTried is the number of jobs up to which all sets of them are tried.
 	maxTried = 4

@@ -66,7 +66,7 @@ func (f *Freezer) use(container string) *hold {
 	return h
 }
 
-// release forgets a container that nobody wants frozen.
+// release forgets a container that nothing wants frozen.
 func (f *Freezer) release(container string, h *hold) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
