@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -15,7 +13,6 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/interference"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/placementsim"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
-	"github.com/trellis-gpu/trellis/benchmarks/jobs"
 	model "github.com/trellis-gpu/trellis/growth/interference"
 )
 
@@ -68,7 +65,7 @@ func (o *interferenceOptions) run(cmd *cobra.Command) error {
 	}
 	began := time.Now()
 	if o.measure {
-		if err := o.record(cmd.Context()); err != nil {
+		if err := record(cmd.Context(), o.python, "speeds.py", o.recorded, o.quick); err != nil {
 			return err
 		}
 	}
@@ -123,33 +120,6 @@ func placementGoals(studies []placementsim.Study) []results.Goal {
 		goals = append(goals, g)
 	}
 	return goals
-}
-
-// record runs speeds.py and replaces the file of recorded speeds.
-func (o *interferenceOptions) record(ctx context.Context) error {
-	folder, err := os.MkdirTemp("", "interference-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(folder) }()
-	if err := jobs.WriteScripts(folder); err != nil {
-		return err
-	}
-	program := exec.CommandContext(ctx, o.python, filepath.Join(folder, "speeds.py"))
-	program.Cancel = func() error { return program.Process.Signal(os.Interrupt) } // it ends its jobs
-	program.WaitDelay = 10 * time.Second
-	if o.quick {
-		program.Args = append(program.Args, "--quick")
-	}
-	program.Stderr = os.Stderr
-	text, err := program.Output()
-	if err != nil {
-		return fmt.Errorf("speeds.py: %w", err)
-	}
-	if err := os.MkdirAll(filepath.Dir(o.recorded), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(o.recorded, text, 0o644)
 }
 
 // read returns the recorded speeds; none if there is no file.

@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -14,7 +12,6 @@ import (
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/memoryprofile"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
-	"github.com/trellis-gpu/trellis/benchmarks/jobs"
 )
 
 // memoryFile is the name of a recording.
@@ -59,7 +56,7 @@ func (o *memoryOptions) run(cmd *cobra.Command) error {
 	}
 	began := time.Now()
 	if o.measure {
-		if err := o.record(cmd.Context()); err != nil {
+		if err := record(cmd.Context(), o.python, "memoryprofile.py", o.recorded, o.quick); err != nil {
 			return err
 		}
 	}
@@ -79,33 +76,6 @@ func (o *memoryOptions) run(cmd *cobra.Command) error {
 		err = errors.Join(err, fmt.Errorf("%d goals were missed: %q", len(missed), missed))
 	}
 	return err
-}
-
-// record runs memoryprofile.py and replaces the recording.
-func (o *memoryOptions) record(ctx context.Context) error {
-	folder, err := os.MkdirTemp("", "memory-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(folder) }()
-	if err := jobs.WriteScripts(folder); err != nil {
-		return err
-	}
-	program := exec.CommandContext(ctx, o.python, filepath.Join(folder, "memoryprofile.py"))
-	program.Cancel = func() error { return program.Process.Signal(os.Interrupt) } // it ends its jobs
-	program.WaitDelay = 10 * time.Second
-	if o.quick {
-		program.Args = append(program.Args, "--quick")
-	}
-	program.Stderr = os.Stderr
-	text, err := program.Output()
-	if err != nil {
-		return fmt.Errorf("memoryprofile.py: %w", err)
-	}
-	if err := os.MkdirAll(filepath.Dir(o.recorded), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(o.recorded, text, 0o644)
 }
 
 func (o *memoryOptions) read() ([]memoryprofile.Recording, error) {
