@@ -29,7 +29,7 @@ func TestContract(t *testing.T) {
 
 func TestBus_CatchesUpAfterAnOutage(t *testing.T) {
 	server := etcdtest.New(t)
-	b := server.Open(sessionTTL)
+	b := server.Open(time.Minute) // a busy machine may not let the lease expire before the outage
 	_, err := b.Put(t.Context(), "/n/alive", []byte("1"), bus.Ephemeral)
 	require.NoError(t, err)
 	m := &bus.Mirror[string]{Decode: func(e bus.Entry) (string, error) { return string(e.Value), nil }}
