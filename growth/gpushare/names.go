@@ -79,7 +79,7 @@ const (
 	// SavedAnnotation answers SaveAnnotation: its value, and the checkpoint or the reason why there is none (Saved).
 	SavedAnnotation = "gpushare/saved"
 	// MovingAnnotation is the ID of a move of the pod's job, and whether the pod may be evicted for it, "granted" or
-	// "withdrawn". A pod of a controller that continues the job has "continues".
+	// "withdrawn", as after a move that has ended early. A pod of a controller that continues the job has "continues".
 	MovingAnnotation = "gpushare/moving"
 	// MovesAnnotation lists the last moves of the pod's job, one a line, the newest last: when it ended, from, to, state, seconds,
 	// and the reason.

@@ -83,8 +83,8 @@ var explanations = []explanation{
 	},
 	{
 		Reason: "MoveRefused", From: "extender", On: "pod", Type: "Warning",
-		Meaning: "The job is not moved, for the reason in the message. It runs on, and the annotation `gpushare/move` is removed.",
-		Advice:  "Name a node with room, let the job save on request, or resume it. Then ask again.",
+		Meaning: "The job is not moved, or not to this node, for the reason in the message. It runs on, or its present move goes on, and the annotation `gpushare/move` is removed.",
+		Advice:  "Name a node with room, let the job save on request, resume it, or wait until its present move has ended. Then ask again.",
 	},
 	{
 		Reason: "MoveSaved", From: "extender", On: "pod", Type: "Normal",

@@ -108,15 +108,8 @@ func annotations(pod *corev1.Pod, r move.Record, wants move.Wants) map[string]*s
 			changes[name] = &value
 		}
 	}
-	if r.State.Final() && pod.Annotations[gpushare.SaveAnnotation] == r.ID { // the job goes on
-		for _, name := range []string{gpushare.SaveAnnotation, gpushare.PausedAnnotation, gpushare.MoveAnnotation} {
-			if _, set := pod.Annotations[name]; set {
-				changes[name] = nil
-			}
-		}
-	}
-	if _, asks := pod.Annotations[gpushare.MoveAnnotation]; asks && r.State == move.Aborted && r.Checkpoint == nil {
-		changes[gpushare.MoveAnnotation] = nil
+	if r.State.Final() {
+		release(changes, pod, r)
 	}
 	return changes
 }

@@ -92,6 +92,7 @@ func (m *Mover) write(
 		return false, err
 	}
 	for i, record := range records {
+		delete(m.settled, record.Pod.UID)
 		m.note(record)
 		m.Log.Info("a move begins", "pod", record.Pod, "move", record.Move.ID, "from", record.Move.From, "to", record.Move.To,
 			"pods", len(records), "because", record.Move.Because)
@@ -123,10 +124,10 @@ func began(records []bus.Move) string {
 	return message
 }
 
-// course describes the move of one pod of a gang.
+// course describes the move of one pod.
 func course(r move.Record) string {
 	if r.From == r.To {
 		return "starts again on node " + string(r.To)
 	}
-	return fmt.Sprintf("moves from node %s to %s", r.From, r.To)
+	return fmt.Sprintf("moves from node %s to %s", r.From, target(r.To))
 }

@@ -31,7 +31,11 @@ func (m *Mover) propose(ctx context.Context, snapshot *cache.Snapshot, moves mov
 		if len(members) > 1 {
 			all[pod.Gang.Name] = m.requests[pod.Gang.Name].with(members, now)
 		}
-		if going >= maxActive || moves.busy(members) || now.Sub(all[pod.Gang.Name].since) < settles {
+		if moves.busy(members) {
+			errs = append(errs, m.decline(ctx, members, moves))
+			continue
+		}
+		if going >= maxActive || now.Sub(all[pod.Gang.Name].since) < settles {
 			continue
 		}
 		began, err := m.begin(ctx, snapshot, members, moves, now)
@@ -83,15 +87,12 @@ func (n movesNow) busy(members []*request.Pod) bool {
 func (m *Mover) begin(ctx context.Context, snapshot *cache.Snapshot, members []*request.Pod, moves movesNow, now time.Time) (bool, error) {
 	var pods, asking []*corev1.Pod
 	for _, known := range members {
-		pod, err := m.Client.CoreV1().Pods(known.Ref.Namespace).Get(ctx, known.Ref.Name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) || err == nil && growth.PodUID(pod.UID) != known.Ref.UID {
-			return false, nil // the snapshot lags
-		}
-		if err != nil {
-			return false, err
+		pod, err := m.current(ctx, known.Ref)
+		if pod == nil {
+			return false, err // the snapshot lags
 		}
 		pods = append(pods, pod)
-		if pod.Annotations[gpushare.MoveAnnotation] != "" {
+		if asked(pod) != "" {
 			asking = append(asking, pod)
 		}
 	}
@@ -107,10 +108,27 @@ func (m *Mover) begin(ctx context.Context, snapshot *cache.Snapshot, members []*
 	}
 	var errs []error
 	for _, pod := range asking {
-		m.event(ctx, pod, corev1.EventTypeWarning, "MoveRefused", why)
-		errs = append(errs, m.change(ctx, pod, changes{Annotations: map[string]*string{gpushare.MoveAnnotation: nil}}))
+		errs = append(errs, m.refuse(ctx, pod, why))
 	}
 	return false, errors.Join(errs...)
+}
+
+// current returns a pod as it is now; nil if it is gone.
+func (m *Mover) current(ctx context.Context, ref growth.PodRef) (*corev1.Pod, error) {
+	pod, err := m.Client.CoreV1().Pods(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && growth.PodUID(pod.UID) != ref.UID {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return pod, nil
+}
+
+// refuse answers the request of a user with an event, and removes it.
+func (m *Mover) refuse(ctx context.Context, pod *corev1.Pod, why string) error {
+	m.event(ctx, pod, corev1.EventTypeWarning, "MoveRefused", why)
+	return m.change(ctx, pod, changes{Annotations: map[string]*string{gpushare.MoveAnnotation: nil}})
 }
 
 // plan returns where each of the pods goes, or why the job is not moved.
