@@ -39,7 +39,8 @@ func deadlineCommand(commit string) *cobra.Command {
 		Use:   "deadline --data DIR",
 		Short: "How many deadlines are met on Qore-DL's CPU clusters, in virtual time",
 		Long: `deadline runs training jobs with deadlines on the two CPU clusters of Qore-DL's experiments in virtual time: under Kubernetes'
-default scheduler, Qore-DL as in its code and as in its paper, an even split, and Trellis. It writes deadline.json.
+default scheduler, Qore-DL as in its code and as in its paper, an even split, and Trellis with its policies harmless and qore-dl. It
+writes deadline.json.
 
 The data is not part of this project. --data is the folder with ` + iterationFile + ` and ` + traceFile + `: data1.csv of
 resource_ietration_time and of node_resource_traces in the repository qore-dl/qore-dl-code (Apache License 2.0).`,

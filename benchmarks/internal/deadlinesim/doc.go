@@ -28,7 +28,10 @@
 //	                       restart
 //	Qore-DL, paper         the four cases by load bands and the best size, both from growth/deadline; a queue with its defects repaired
 //	even split             small requests; all workers of a host get equal parts
-//	Trellis                small requests; growth/node divides the CPU of each host; nothing restarts
+//	Trellis                small requests; growth/node divides the CPU of each host under harmless; nothing restarts
+//	Trellis, qore-dl       the same under the policy qore-dl, the paper's four cases on each host
+//
+// A node of Trellis decides each minute, and when a pod starts or ends.
 //
 // Qore-DL is given the true times of iterations, and jobs without deadline with one that is ten times their length. A restart costs
 // the 25 s of its code and no iterations. Its code needs four repairs to run here:

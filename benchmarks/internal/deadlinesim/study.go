@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+
+	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 // Experiment is a cluster with the load that its jobs put on it.
@@ -29,6 +31,7 @@ const (
 	Literal    = "Qore-DL, code"
 	Even       = "even split"
 	Trellis    = "Trellis"
+	Cases      = "Trellis, qore-dl"
 	SameAmount = "Trellis, requests as submitted"
 )
 
@@ -38,6 +41,9 @@ func Systems() []System {
 	qore := func(rules qoreRules) func(*cluster, uint64) system {
 		return func(_ *cluster, seed uint64) system { return newQore(rules, seed) }
 	}
+	ours := func(o trellisOptions) func(*cluster, uint64) system {
+		return func(c *cluster, _ uint64) system { return newTrellis(c, o) }
+	}
 	return []System{
 		{Submitted, fixed(submitted{limits: true})},
 		{"no limits", fixed(submitted{})},
@@ -45,16 +51,17 @@ func Systems() []System {
 		{"Qore-DL, paper", qore(qorePaper{})},
 		{"Qore-DL, paper, in place", qore(qorePaper{resizes: true})},
 		{Even, fixed(even{})},
-		{"Trellis without deadlines", func(c *cluster, _ uint64) system { return newTrellis(c, false, false) }},
-		{Trellis, func(c *cluster, _ uint64) system { return newTrellis(c, true, false) }},
-		{SameAmount, func(c *cluster, _ uint64) system { return newTrellis(c, true, true) }},
+		{"Trellis without deadlines", ours(trellisOptions{policy: policy.Default})},
+		{Cases, ours(trellisOptions{policy: policy.QoreDL, deadlines: true})},
+		{Trellis, ours(trellisOptions{policy: policy.Default, deadlines: true})},
+		{SameAmount, ours(trellisOptions{policy: policy.Default, deadlines: true, asSubmitted: true})},
 	}
 }
 
 // Few returns the systems that show how the figures depend on the load.
 func Few() []System {
 	return slices.DeleteFunc(Systems(), func(s System) bool {
-		return !slices.Contains([]string{Submitted, Literal, Even, Trellis}, s.Name)
+		return !slices.Contains([]string{Submitted, Literal, Even, Cases, Trellis}, s.Name)
 	})
 }
 

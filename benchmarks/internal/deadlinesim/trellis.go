@@ -17,23 +17,29 @@ import (
 // decisions is the time between two decisions of a node.
 const decisions = 60 * time.Second
 
-// trellis divides the CPU of each host by the state machine that runs on a real node (growth/node), under the default policy. Each
-// worker is a job there.
-type trellis struct {
-	nodes []*node.Node
-	known []map[*pod]growth.PodUID
+// trellisOptions are what the variants of Trellis do differently.
+type trellisOptions struct {
+	// policy divides the CPU of each host.
+	policy policy.Name
 	// deadlines is set if the jobs declare their deadlines.
 	deadlines bool
 	// asSubmitted is set if the workers request what their users submitted, and not smallRequest.
 	asSubmitted bool
-	wake        float64
 }
 
-func newTrellis(c *cluster, deadlines, asSubmitted bool) *trellis {
-	s := &trellis{deadlines: deadlines, asSubmitted: asSubmitted}
+// trellis divides the CPU of each host by the state machine that runs on a real node (growth/node). Each worker is a job there.
+type trellis struct {
+	trellisOptions
+	nodes []*node.Node
+	known []map[*pod]growth.PodUID
+	wake  float64
+}
+
+func newTrellis(c *cluster, o trellisOptions) *trellis {
+	s := &trellis{trellisOptions: o}
 	for i := range c.layout.Hosts {
 		n := node.New(node.Config{
-			Policy:    policy.Harmless,
+			Policy:    o.policy,
 			Objective: fairfinish.Balanced,
 			Interval:  decisions,
 			Alpha:     0.05,
