@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -31,8 +32,9 @@ const (
 	crashNodes = 3
 )
 
-// TestExtender_MovesSurviveCrashes kills each program in each state of a move, of a pod with a Job and of a bare pod: on a stock API
-// server with a stock kube-scheduler and Job controller. kubelet, the coordinators and the jobs are played by the test.
+// TestExtender_MovesSurviveCrashes kills each program in each state of a move, of a pod with a Job, of a bare pod and of a job of two
+// pods: on a stock API server with a stock kube-scheduler and Job controller. kubelet, the coordinators and the jobs are played by the
+// test.
 func TestExtender_MovesSurviveCrashes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -44,38 +46,70 @@ func TestExtender_MovesSurviveCrashes(t *testing.T) {
 	w.nothingIsLeft(t)
 }
 
-// survive moves a job for each state, kills a program when its move has entered that state, and checks that the job ends once.
+// states are those in which a program is killed.
+var states = []move.State{move.Proposed, move.Saving, move.Saved, move.Evicted, move.Placed, move.Restored, move.Done}
+
+// survive moves a job for each state, kills a program when its move has entered that state, and checks that the job ends once. The
+// program is killed in all states of one move of several pods.
 func (w *crashes) survive(t *testing.T, victim string) {
-	var jobs []*crashJob
-	for _, state := range []move.State{move.Proposed, move.Saving, move.Saved, move.Evicted, move.Placed, move.Restored, move.Done} {
+	gang := &crashJob{name: victim + "gang", states: states, pods: 2}
+	createGang(t, w.plane, gang.name, growth.GiB, 1)
+	jobs := []*crashJob{gang}
+	for _, state := range states {
 		for _, kind := range []string{"owned", "bare"} {
-			j := &crashJob{name: victim + strings.ToLower(string(state)) + kind, state: state}
+			j := &crashJob{name: victim + strings.ToLower(string(state)) + kind, states: []move.State{state}, pods: 1}
 			jobs = append(jobs, j)
 			map[string]func(*testing.T, string){"owned": w.createJob, "bare": w.createPod}[kind](t, j.name)
 		}
 	}
 	for _, j := range jobs {
-		old := w.running(t, j.name, "")
-		to := map[string]string{"node-0": "node-1", "node-1": "node-2", "node-2": "node-0"}[old.Spec.NodeName]
-		w.arm(j.name, j.state, func() { w.kills(victim, old, to) })
-		w.ask(t, old, to)
-		j.old = old
+		j.old = w.now(t, j)
+		first := j.old[0]
+		to := map[string]string{"node-0": "node-1", "node-1": "node-2", "node-2": "node-0"}[first.Spec.NodeName]
+		w.arm(j, func() { w.kills(victim, first, to) })
+		w.ask(t, first, to)
 	}
 	for _, j := range jobs {
-		record := w.settled(t, j.old)
-		t.Logf("%-32s %s %s", j.name, record.State, record.Why)
-		if victim != "job" {
-			require.Equal(t, move.Done, record.State, record.Why)
+		for i, record := range w.settled(t, j) {
+			t.Logf("%-32s %s %s", j.name, record.State, record.Why)
+			if victim != "job" {
+				require.Equal(t, move.Done, record.State, record.Why)
+			}
+			w.isWhere(t, j, i, record)
 		}
-		w.end(t, j.name)
+		w.end(t, j)
 	}
+	w.jobs = append(w.jobs, jobs...)
 }
 
-// crashJob is a job whose move is disturbed in a state.
+// crashJob is a job whose move is disturbed in some states.
 type crashJob struct {
-	name  string
-	state move.State
-	old   *corev1.Pod
+	name   string
+	states []move.State
+	pods   int
+	old    []*corev1.Pod
+}
+
+// now returns the running pods of a job, by index.
+func (w *crashes) now(t *testing.T, j *crashJob) (pods []*corev1.Pod) {
+	if j.pods == 1 {
+		return []*corev1.Pod{w.running(t, j.name, "")}
+	}
+	for i := range j.pods {
+		pods = append(pods, w.rank(t, j.name, strconv.Itoa(i), ""))
+	}
+	return pods
+}
+
+// isWhere checks that a pod of a job is the one that its record names, on that node.
+func (w *crashes) isWhere(t *testing.T, j *crashJob, i int, record move.Record) {
+	uid, on := record.New, record.To
+	if record.State == move.Aborted {
+		uid, on = record.Old, record.From
+	}
+	pod := w.now(t, j)[i]
+	require.Equal(t, uid, growth.PodUID(pod.UID), "%s: %+v", j.name, record)
+	require.Equal(t, on, growth.NodeName(pod.Spec.NodeName), "%s: %+v", j.name, record)
 }
 
 // crashes is a cluster whose programs are killed.
@@ -83,6 +117,7 @@ type crashes struct {
 	*node
 	config *config.Config
 	bus    *wire
+	jobs   []*crashJob // that have ended
 
 	mu      sync.Mutex
 	pending map[string]func(state move.State) // by job: what is killed when its move enters a state
@@ -153,28 +188,31 @@ func (w *crashes) entered(job string, state move.State) {
 	}
 }
 
-// arm makes something happen once, when the move of a job enters a state.
-func (w *crashes) arm(job string, at move.State, kill func()) {
-	var once sync.Once
+// arm makes something happen once in each state of a job in which it is to be disturbed.
+func (w *crashes) arm(j *crashJob, kill func()) {
+	due := map[move.State]*sync.Once{}
+	for _, state := range j.states {
+		due[state] = &sync.Once{}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.pending[job] = func(state move.State) {
-		if state == at {
+	w.pending[j.name] = func(state move.State) {
+		if once := due[state]; once != nil {
 			once.Do(kill)
 		}
 	}
 }
 
 // end lets the program of a job end by itself, and waits until it has.
-func (w *crashes) end(t *testing.T, job string) {
+func (w *crashes) end(t *testing.T, j *crashJob) {
 	ends := func() int {
 		w.node.mu.Lock()
 		defer w.node.mu.Unlock()
-		w.ended[job] = true
-		return w.ends[job]
+		w.ended[j.name] = true
+		return w.ends[j.name]
 	}
-	require.Eventually(t, func() bool { return ends() > 0 }, time.Minute, 50*time.Millisecond, "%s ends", job)
-	require.Equal(t, 1, w.together(job), "never two pods of a job run at a time")
+	require.Eventually(t, func() bool { return ends() >= j.pods }, time.Minute, 50*time.Millisecond, "%s ends", j.name)
+	require.Equal(t, j.pods, w.together(j.name), "no pod of a job runs next to the one that it continues")
 }
 
 // kills kills a program for a while.
@@ -208,18 +246,24 @@ func (w *crashes) kills(victim string, old *corev1.Pod, to string) {
 	}
 }
 
-// settled waits until the move of a pod has ended.
-func (w *crashes) settled(t *testing.T, old *corev1.Pod) (record move.Record) {
+// settled waits until the move of a job has ended, of all of its pods in the same way.
+func (w *crashes) settled(t *testing.T, j *crashJob) (records []move.Record) {
 	require.EventuallyWithT(t, func(t *assert.CollectT) {
-		entries, _, err := w.node.bus.List(context.Background(), bus.MoveKey(growth.PodUID(old.UID)))
-		require.NoError(t, err)
-		require.Len(t, entries, 1)
-		found, err := bus.Decode[bus.Move](entries[0].Value)
-		require.NoError(t, err)
-		record = found.Move
-		require.True(t, record.State.Final(), "the move is %s", record.State)
+		records = nil
+		for _, old := range j.old {
+			entries, _, err := w.node.bus.List(context.Background(), bus.MoveKey(growth.PodUID(old.UID)))
+			require.NoError(t, err)
+			require.Len(t, entries, 1)
+			found, err := bus.Decode[bus.Move](entries[0].Value)
+			require.NoError(t, err)
+			require.True(t, found.Move.State.Final(), "the move is %s", found.Move.State)
+			records = append(records, found.Move)
+		}
 	}, 2*time.Minute, 50*time.Millisecond)
-	return record
+	for _, record := range records {
+		require.Equal(t, records[0].State, record.State, "all pods of %s move, or none does", j.name)
+	}
+	return records
 }
 
 // nothingIsLeft checks that every job has ended once, and that no pod and no reservation remains of them.
@@ -238,8 +282,8 @@ func (w *crashes) nothingIsLeft(t *testing.T) {
 	}, 2*time.Minute, 100*time.Millisecond)
 	w.node.mu.Lock()
 	defer w.node.mu.Unlock()
-	for name, ends := range w.ends {
-		require.Equal(t, 1, ends, "%s ends once", name)
+	for _, j := range w.jobs {
+		require.Equal(t, j.pods, w.ends[j.name], "%s ends once", j.name)
 	}
 }
 

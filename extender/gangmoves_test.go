@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -23,8 +25,8 @@ func TestExtender_MovesGangs(t *testing.T) {
 	plane, c, ended := start(t, 3, gpushare.Resource, nil)
 	plane.Controllers(t, "job-controller")
 	n := newNode(t, plane, c.Etcd)
-	createGang(t, plane, "ddp", 2)
-	first, second := n.rank(t, "0", ""), n.rank(t, "1", "")
+	createGang(t, plane, "ddp", gpuMemory, gpusPerNode)
+	first, second := n.rank(t, "ddp", "0", ""), n.rank(t, "ddp", "1", "")
 	free := ""
 	for _, name := range []string{"node-0", "node-1", "node-2"} {
 		if name != first.Spec.NodeName && name != second.Spec.NodeName {
@@ -33,7 +35,7 @@ func TestExtender_MovesGangs(t *testing.T) {
 	}
 	n.ask(t, first, free)
 	requireEvent(t, plane, second.Name, "The job moves with all of its 2 pods: pod "+first.Name+" moves from node "+first.Spec.NodeName+" to "+free)
-	movedFirst, movedSecond := n.rank(t, "0", first.UID), n.rank(t, "1", second.UID)
+	movedFirst, movedSecond := n.rank(t, "ddp", "0", first.UID), n.rank(t, "ddp", "1", second.UID)
 	require.Equal(t, free, movedFirst.Spec.NodeName)
 	require.Equal(t, second.Spec.NodeName, movedSecond.Spec.NodeName)
 	requireEvent(t, plane, movedFirst.Name, "The job has moved from node "+first.Spec.NodeName+" to "+free+" in ")
@@ -48,8 +50,8 @@ func TestExtender_MovesGangs(t *testing.T) {
 	for _, pod := range []*corev1.Pod{movedFirst, movedSecond} {
 		requireEvent(t, plane, pod.Name, "has ended early, and all of its 2 pods run on: the job did not save: the volume is full")
 	}
-	require.Equal(t, movedFirst.UID, n.rank(t, "0", "").UID)
-	require.Equal(t, movedSecond.UID, n.rank(t, "1", "").UID)
+	require.Equal(t, movedFirst.UID, n.rank(t, "ddp", "0", "").UID)
+	require.Equal(t, movedSecond.UID, n.rank(t, "ddp", "1", "").UID)
 	n.requireNoneHeld(t)
 	job, err := plane.Client.BatchV1().Jobs("default").Get(t.Context(), "ddp", metav1.GetOptions{})
 	require.NoError(t, err)
@@ -57,10 +59,12 @@ func TestExtender_MovesGangs(t *testing.T) {
 	requireDrain(t, c, ended)
 }
 
-// createGang creates an Indexed Job of a distributed program. Each of its pods asks for all GPUs of a node.
-func createGang(t *testing.T, plane *upstreamtest.Plane, name string, size int32) {
-	mode := batchv1.IndexedCompletion
-	template := trainer("", int64(gpusPerNode*gpuMemory/growth.GiB))
+// createGang creates an Indexed Job of a distributed program with two pods, which asks for memory on a number of GPUs for each pod. The
+// Job permits no failure.
+func createGang(t *testing.T, plane *upstreamtest.Plane, name string, memory growth.MiB, gpus int) {
+	size, mode := int32(2), batchv1.IndexedCompletion
+	gib := int(memory / growth.GiB)
+	template := trainer("", int64(gib*gpus))
 	template.Spec.Containers[0].Command = []string{"torchrun", "--nnodes=2", "train.py"}
 	template.Spec.RestartPolicy = corev1.RestartPolicyNever
 	_, err := plane.Client.BatchV1().Jobs("default").Create(t.Context(), &batchv1.Job{
@@ -69,7 +73,7 @@ func createGang(t *testing.T, plane *upstreamtest.Plane, name string, size int32
 			Parallelism: &size, Completions: &size, CompletionMode: &mode, BackoffLimit: new(int32(0)),
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
-					gpushare.MemoryAnnotation: "50Gi", gpushare.CountAnnotation: "2",
+					gpushare.MemoryAnnotation: fmt.Sprintf("%dGi", gib), gpushare.CountAnnotation: strconv.Itoa(gpus),
 				}},
 				Spec: template.Spec,
 			},
@@ -78,8 +82,8 @@ func createGang(t *testing.T, plane *upstreamtest.Plane, name string, size int32
 	require.NoError(t, err)
 }
 
-// rank waits for the running pod of an index that is not the one with a UID.
-func (n *node) rank(t *testing.T, index string, not types.UID) (found *corev1.Pod) {
+// rank waits for the running pod of an index of a job that is not the one with a UID.
+func (n *node) rank(t *testing.T, name, index string, not types.UID) (found *corev1.Pod) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		list, err := n.plane.Client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
@@ -87,13 +91,13 @@ func (n *node) rank(t *testing.T, index string, not types.UID) (found *corev1.Po
 		for i := range list.Items {
 			p := &list.Items[i]
 			running := p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil
-			if p.Annotations[batchv1.JobCompletionIndexAnnotation] == index && p.UID != not && running {
+			if job(p.Name) == name && p.Annotations[batchv1.JobCompletionIndexAnnotation] == index && p.UID != not && running {
 				found = p
 				return true
 			}
 		}
 		return false
-	}, time.Minute, 50*time.Millisecond, "the pod of index %s runs", index)
+	}, time.Minute, 50*time.Millisecond, "the pod of index %s of the job %s runs", index, name)
 	return found
 }
 
