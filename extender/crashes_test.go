@@ -188,7 +188,7 @@ func (w *crashes) entered(job string, state move.State) {
 	}
 }
 
-// arm makes something happen once in each state of a job in which it is to be disturbed.
+// arm makes something happen once in each state of a job in which it will be disturbed.
 func (w *crashes) arm(j *crashJob, kill func()) {
 	due := map[move.State]*sync.Once{}
 	for _, state := range j.states {

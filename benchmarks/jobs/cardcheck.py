@@ -50,9 +50,11 @@ def fits(torch, mebibytes):
     return True
 
 
-def limited(torch, limit):
-    """Whether half of the limit fits, and twice the limit does not, though the card has it."""
-    free = torch.cuda.mem_get_info()[0] // MIB
+def limited(torch, limit, free):
+    """Whether half of the limit fits, and twice the limit does not, though free MiB of the card are.
+
+    A client of MPS that is limited sees its own part as the card, so the driver is asked what is free.
+    """
     if free < 2 * limit:
         print("cardcheck: the card has %d MiB free, the check needs %d" % (free, 2 * limit))
         return UNCHECKED
@@ -62,11 +64,12 @@ def limited(torch, limit):
     return 0 if small and not large else 1
 
 
-def cap(limit):
+def cap(limit, free):
     """PyTorch's limit, which the shim sets from GPUSHARE_GPU_MEM_FRACTION."""
-    import gpushare   # before CUDA is initialised, as in a job
-    assert gpushare
-    return limited(cuda(), limit)
+    torch = cuda()
+    import gpushare
+    gpushare.step()   # as each of its calls, it sets the limit once PyTorch is imported
+    return limited(torch, limit, free)
 
 
 def mps_threads():
@@ -117,12 +120,13 @@ def main(argv):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("check", choices=("cap", "mps-memory", "mps-threads", "busy", "fault"))
     parser.add_argument("--limit", type=int, default=1024, help="MiB, for cap and mps-memory")
+    parser.add_argument("--free", type=int, default=0, help="MiB that the driver reports as free, for cap and mps-memory")
     parser.add_argument("--seconds", type=float, default=10, help="for busy")
     options = parser.parse_args(argv)
     if options.check == "cap":
-        return cap(options.limit)
+        return cap(options.limit, options.free)
     if options.check == "mps-memory":
-        return limited(cuda(), options.limit)
+        return limited(cuda(), options.limit, options.free)
     if options.check == "mps-threads":
         return mps_threads()
     if options.check == "busy":

@@ -151,6 +151,7 @@ def train(options):
     dist.init_process_group("gloo")
     rank, ranks = dist.get_rank(), dist.get_world_size()
     torch.set_num_threads(1)
+    device.repeatable()
     torch.manual_seed(options.seed)
     training, _ = digits(options.seed, EFFORT)
     bare = device.move(MODELS["cnn"]())

@@ -29,6 +29,14 @@ class Device:
         if self.gpu:
             os.sched_setaffinity(0, self.gpu)
 
+    def repeatable(self):
+        """Let a card compute the same in each run: no algorithm whose sums have an order that changes."""
+        if self.kind == "cuda":
+            import torch
+            os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+            torch.backends.cudnn.allow_tf32 = False
+            torch.use_deterministic_algorithms(True, warn_only=True)
+
     def batches(self, feed):
         """The batches of a feed, each loaded on the other cores."""
         feed = iter(feed)

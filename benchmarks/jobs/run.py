@@ -38,6 +38,7 @@ def arguments(argv):
                         help="how the learning rate follows a batch size in that range (default: square-root)")
     parser.add_argument("--workers", type=count(0), default=1, help="data loaders, unless Trellis requests another number (default: 1)")
     parser.add_argument("--seed", type=count(0), default=1)
+    parser.add_argument("--width", type=count(1), default=1, help="of the layers of the model, except the mlp's, to keep a card busy (default: 1)")
     parser.add_argument("--device", choices=device.KINDS, default="cpu",
                         help="where training steps run; an emulated GPU is the core in GPUSHARE_EMULATED_CORE (default: cpu)")
     parser.add_argument("--preprocess", type=effort, default=1.0,
@@ -83,7 +84,7 @@ def plan_of(options):
     steps, batch_size, metric_every = DEFAULTS[options.kind]
     return Plan(options.kind, options.steps or steps, options.epochs, options.batch_size or batch_size, options.workers,
                 options.seed, options.preprocess, options.metric_every or metric_every, options.save_every,
-                options.checkpoint_dir, options.learning_rate, options.device, options.batch_range, options.learning_rate_rule)
+                options.checkpoint_dir, options.learning_rate, options.device, options.batch_range, options.width, options.learning_rate_rule)
 
 
 def main(argv):

@@ -13,7 +13,7 @@ from models import MODELS
 
 
 class Plan(NamedTuple):
-    """What to train, and for how long. The run's result depends on kind, seed, preprocess, batch sizes and learning rate only."""
+    """What to train, and for how long. The run's result depends on kind, width, seed, preprocess, batch sizes and learning rate only."""
 
     kind: str
     steps: int
@@ -28,6 +28,7 @@ class Plan(NamedTuple):
     learning_rate: float = 1e-3
     device: str = "cpu"
     batch_range: Optional[Tuple[int, int]] = None   # in which Trellis may choose the batch size
+    width: int = 1                                  # of the layers, see models.py
     learning_rate_rule: str = "square-root"         # by which the learning rate follows the batch size
 
 
@@ -40,8 +41,9 @@ class Trainer:
     def __init__(self, plan, listener, device=None):
         self.plan, self.listener, self.device = plan, listener, device or Device(plan.device)
         torch.set_num_threads(1)
+        self.device.repeatable()
         random.seed(plan.seed), np.random.seed(plan.seed), torch.manual_seed(plan.seed)
-        self.model = self.device.move(MODELS[plan.kind]())
+        self.model = self.device.move(MODELS[plan.kind](width=plan.width))
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=plan.learning_rate)
         self.schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, step_size=250, gamma=0.7)
         self.step = 0

@@ -14,15 +14,14 @@ class Full(RuntimeError):
     pass
 
 
-def torch(total, limit):
-    """A card with free memory, of which this process may use a part."""
+def torch(limit):
+    """A card of whose memory this process may use a part."""
     def empty(size, dtype, device):
         if size > limit * cardcheck.MIB:
             raise Full
         return [size]
     cuda = types.SimpleNamespace(
         is_available=lambda: True, OutOfMemoryError=Full, empty_cache=lambda: None,
-        mem_get_info=lambda: (total * cardcheck.MIB, total * cardcheck.MIB),
         get_device_properties=lambda _: types.SimpleNamespace(multi_processor_count=33))
     return types.SimpleNamespace(cuda=cuda, empty=empty, uint8=None)
 
@@ -30,7 +29,7 @@ def torch(total, limit):
 class CardCheck(unittest.TestCase):
     def check(self, fake, *argv):
         output = io.StringIO()
-        with mock.patch.dict("sys.modules", torch=fake, gpushare=types.ModuleType("gpushare")):
+        with mock.patch.dict("sys.modules", torch=fake, gpushare=types.SimpleNamespace(step=lambda: None)):
             with contextlib.redirect_stdout(output):
                 try:
                     code = cardcheck.main(argv)
@@ -40,17 +39,17 @@ class CardCheck(unittest.TestCase):
 
     def test_memory(self):
         for check in ("cap", "mps-memory"):
-            for name, fake, code in (
-                    ("limited", torch(16000, 1024), 0),
-                    ("not limited", torch(16000, 16000), 1),
-                    ("limited to less than its share", torch(16000, 100), 1),
-                    ("a card that is too full", torch(1500, 1024), cardcheck.UNCHECKED),
-                    ("no PyTorch", None, cardcheck.UNCHECKED)):
+            for name, fake, free, code in (
+                    ("limited", torch(1024), 16000, 0),
+                    ("not limited", torch(16000), 16000, 1),
+                    ("limited to less than its share", torch(100), 16000, 1),
+                    ("a card that is too full", torch(1024), 1500, cardcheck.UNCHECKED),
+                    ("no PyTorch", None, 16000, cardcheck.UNCHECKED)):
                 with self.subTest(check=check, name=name):
-                    self.assertEqual(self.check(fake, check, "--limit", "1024")[0], code)
+                    self.assertEqual(self.check(fake, check, "--limit", "1024", "--free", str(free))[0], code)
 
     def test_multiprocessors(self):
-        self.assertEqual(self.check(torch(16000, 1024), "mps-threads"), (0, "33\n"))
+        self.assertEqual(self.check(torch(1024), "mps-threads"), (0, "33\n"))
 
     def test_no_driver(self):
         with mock.patch("ctypes.CDLL", side_effect=OSError("libcuda.so.1 is missing")):

@@ -17,25 +17,27 @@ type planned struct {
 	steps      int
 }
 
-// Kinds with the steps that take about a quarter of a minute each. On a card the steps are so much shorter that there
-// must be more of them.
+// Kinds with the steps that take about a quarter of a minute each, on one core and on an H100.
 var lengths = []struct {
-	kind  string
-	steps int
-}{{"vae", 1450}, {"cnn", 1850}, {"rnn", 2150}, {"gru", 2000}, {"birnn", 2050}, {"lstm", 1850}}
+	kind           string
+	emulated, cuda int
+}{
+	{"vae", 1450, 600}, {"cnn", 1850, 1300}, {"rnn", 2150, 850}, {"gru", 2000, 800}, {"birnn", 2050, 850}, {"lstm", 1850, 850},
+}
 
 // schedule returns ten jobs that arrive within 50 s, with 0.5 to 1.5 times the usual length. It is the same in all repeats.
 func (b *bench) schedule() []planned {
 	random := rand.New(rand.NewPCG(2, 0))
-	count, part, spread := 10, 1.0, 50*time.Second
+	count, part, spread := 10, *lengthArg, 50*time.Second
 	if *quickRun {
-		count, part, spread = 4, .15, 5*time.Second
+		count, part, spread = 4, .15**lengthArg, 5*time.Second
 	}
 	var jobs []planned
 	for i := range count {
 		l := lengths[i%len(lengths)]
+		steps := map[string]int{"emulated": l.emulated, "cuda": l.cuda}[b.device]
 		arrival := time.Duration(random.Int64N(int64(spread)))
-		jobs = append(jobs, planned{fmt.Sprintf("job-%d", i+1), l.kind, arrival, int(part * (.5 + random.Float64()) * float64(l.steps))})
+		jobs = append(jobs, planned{fmt.Sprintf("job-%d", i+1), l.kind, arrival, int(part * (.5 + random.Float64()) * float64(steps))})
 	}
 	slices.SortFunc(jobs, func(a, b planned) int { return int(a.arrival - b.arrival) })
 	for i := range jobs {

@@ -91,20 +91,12 @@ func (b *bench) write() {
 			"kernel": strings.TrimSpace(string(kernel)),
 			"gpu":    b.gpu(),
 		},
-		"seeds":   b.seeds(),
-		"command": command(),
-		"settings": map[string]string{
-			"coordinator --alpha":     fmt.Sprint(policy.DefaultAlpha),
-			"coordinator --interval":  policy.DefaultInterval.String(),
-			"coordinator --objective": "balanced",
-			"coordinator --policy":    string(policy.Default),
-			"jobs --batch-size":       "32",
-			"jobs --preprocess":       "0",
-			"jobs gpushare/tune":      "gpu-time,loaders",
-		},
-		"phases":  all.Phases,
-		"goals":   all.Goals,
-		"details": all.Details,
+		"seeds":    b.seeds(),
+		"command":  command(),
+		"settings": b.settings(),
+		"phases":   all.Phases,
+		"goals":    all.Goals,
+		"details":  all.Details,
 	}, "", "  ")
 	require.NoError(b.t, err)
 	require.NoError(b.t, os.WriteFile(*outFile, append(content, '\n'), 0o644))
@@ -112,6 +104,23 @@ func (b *bench) write() {
 		svg := strings.TrimSuffix(*outFile, filepath.Ext(*outFile)) + ".svg"
 		require.NoError(b.t, os.WriteFile(svg, []byte(b.chart.svg()), 0o644))
 	}
+}
+
+func (b *bench) settings() map[string]string {
+	settings := map[string]string{
+		"coordinator --alpha":     fmt.Sprint(policy.DefaultAlpha),
+		"coordinator --interval":  policy.DefaultInterval.String(),
+		"coordinator --objective": "balanced",
+		"coordinator --policy":    string(policy.Default),
+		"jobs --batch-size":       "32",
+		"jobs --preprocess":       "0",
+		"jobs gpushare/tune":      "gpu-time,loaders",
+	}
+	if b.device == "cuda" {
+		settings["jobs --batch-size"] = fmt.Sprintf("%d, mlp 32", cardBatch)
+		settings["jobs --width"] = fmt.Sprintf("%d, mlp 1", cardWidth)
+	}
+	return settings
 }
 
 // print prints all figures of this run.

@@ -21,6 +21,7 @@ var (
 	phaseArg  = flag.String("phases", "", "the phases to run, separated by commas; default all: "+strings.Join(phaseNames(), ", "))
 	keepArg   = flag.Bool("keep", false, "keep the figures of other phases that the file has")
 	repeatArg = flag.Int("repeats", 6, "repeats of the phases ten and throughput")
+	lengthArg = flag.Float64("length", 1, "length of the jobs of phase ten; 1: a quarter of a minute each, alone")
 	pythonArg = flag.String("python", "/usr/bin/python3", "an interpreter with PyTorch, scikit-learn and SciPy")
 )
 
@@ -164,6 +165,9 @@ func (b *bench) program(name string) string {
 
 // train returns the arguments of benchmarks/jobs/run.py for a job that computes more than it loads.
 func (b *bench) train(kind string, steps, seed int, more ...string) []string {
+	if b.device == "cuda" && kind != "mlp" {
+		more = append(more, "--width", fmt.Sprint(cardWidth))
+	}
 	return append([]string{
 		kind,
 		"--device", b.device,
@@ -175,11 +179,14 @@ func (b *bench) train(kind string, steps, seed int, more ...string) []string {
 	}, more...)
 }
 
-// batch returns the batch size of a kind. On a card the mlp stays bound by launches; larger batches keep the card busy with the
-// convolutions of the cnn, which compute, and with the matrix products of the transformer and the lstm, which move more memory.
+// On a card the mlp stays bound by launches. Larger batches and wider layers keep the card busy with the other kinds: a step
+// takes 10 to 25 ms of a large card.
+const cardBatch, cardWidth = 512, 16
+
+// batch returns the batch size of a kind.
 func (b *bench) batch(kind string) int {
 	if b.device == "cuda" && kind != "mlp" {
-		return 512
+		return cardBatch
 	}
 	return 32
 }
