@@ -29,7 +29,8 @@ type Job struct {
 	Advice *bus.Advice `json:"advice"`
 	// Goodput has the predicted goodput by batch size; absent for a job without measurements or without a declared range.
 	Goodput []goodput.Value `json:"goodput,omitempty"`
-	// Elsewhere are other nodes on which a job at risk to miss its deadline would be in time with an equal part of a GPU.
+	// Elsewhere are other nodes on which a job at risk to miss its deadline would be in time with an equal part of a GPU or, where jobs
+	// divide the CPU, of the CPU.
 	Elsewhere []deadline.Spare `json:"elsewhere,omitempty"`
 	// Pods are all pods of a job with several: on the entry of the pod whose curve is that of the job. PartOf is the UID of that
 	// pod, on the entries of the others. Both are absent for a job with one pod.
