@@ -121,3 +121,52 @@ func TestEvolve_MissesTheBest(t *testing.T) {
 	}
 	require.Greater(t, missed, cases/10)
 }
+
+// Changed jobs free what they request, so nothing is requested once all have ended.
+func TestRun_FreesAllRequests(t *testing.T) {
+	var jobs []Job
+	for i := range 12 {
+		jobs = append(jobs, Job{
+			Law:         Law{Compute: 1, Usable: 1.5},
+			Arrival:     300 * float64(i),
+			Workers:     2,
+			Servers:     1,
+			Steps:       2000,
+			Peak:        4,
+			Memory:      4,
+			CPUGuess:    1,
+			MemoryGuess: 1,
+			Deadline:    float64(1000 + 500*(i%5)),
+		})
+	}
+	for name, rules := range map[string]qoreRules{
+		"code":            qoreCode{},
+		"paper":           qorePaper{},
+		"paper, in place": qorePaper{resizes: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := empty(Host{16, 64}, Host{16, 64})
+			changes := 0
+			for _, r := range c.run(jobs, newQore(rules, 1)) {
+				require.Positive(t, r.endedAt)
+				changes += r.changes
+			}
+			require.Positive(t, changes)
+			for _, requested := range c.requested {
+				require.InDelta(t, 0, requested.Cores, 1e-6)
+				require.InDelta(t, 0, requested.Memory, 1e-6)
+			}
+		})
+	}
+}
+
+// The adjuster evaluates sizes before it applies one of them.
+func TestSizes_AreEvaluatedWithoutEffect(t *testing.T) {
+	c := empty(Host{100, 1000})
+	a := grow(adjustment{plan: planned(1e6, 5)}, true)
+	before := a.present()
+	large := size{cpu: 9, memory: 2, workers: 3, servers: 1}
+	a.fitness(c, large)
+	a.option(c, "large", large, 0)
+	require.Equal(t, before, a.present())
+}

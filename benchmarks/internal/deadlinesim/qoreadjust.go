@@ -25,13 +25,14 @@ type size struct {
 // apply kills the job and creates it again, unless only its CPU and memory change and that is possible in place.
 func (q *qore) apply(c *cluster, p *plan, s size) {
 	vertical := s.workers == len(p.pods) && s.servers == len(p.running.servers)
-	p.cpu, p.memory, p.workers, p.servers = s.cpu, s.memory, s.workers, s.servers
+	p.cpu, p.workers, p.servers = s.cpu, s.workers, s.servers
 	p.changes++
 	if vertical && q.rules.inPlace() {
 		c.resize(p.running, s)
 		return
 	}
 	c.stop(p.running)
+	p.memory = s.memory
 	p.restarts++
 	p.pausedUntil = c.now + restartSeconds
 	q.created = append(q.created, p)

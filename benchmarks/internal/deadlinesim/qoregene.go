@@ -45,16 +45,14 @@ func (a adjustment) candidate(x, y, levels int) size {
 
 // fitness is the code's: a growing job's time, in mode 1 by its cost; what a shrinking job gives up by its slowdown.
 func (a adjustment) fitness(c *cluster, s size) float64 {
-	after := *a.plan
-	after.cpu, after.memory = s.cpu, s.memory
 	time := a.time(s.cpu)
 	switch {
 	case a.grow && a.byCost:
-		return -time * after.fraction(c, 0.5)
+		return -time * c.fraction(s, 0.5)
 	case a.grow:
 		return -time
 	}
-	return (a.fraction(c, 0.75) - after.fraction(c, 0.75)) / (time / a.time(a.cpu))
+	return (a.fraction(c, 0.75) - c.fraction(s, 0.75)) / (time / a.time(a.cpu))
 }
 
 // gene is a point of the search space: bits of CPU and memory in turns.

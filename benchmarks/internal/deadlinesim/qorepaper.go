@@ -112,11 +112,9 @@ func (p *plan) present() size {
 }
 
 func (a adjustment) option(c *cluster, name string, s size, restart growth.Seconds) deadline.Option {
-	after := *a.plan
-	after.cpu, after.memory, after.workers = s.cpu, s.memory, s.workers
 	return deadline.Option{
 		Name:     name,
-		Resource: after.fraction(c, cpuPart),
+		Resource: c.fraction(s, cpuPart),
 		Time:     deadline.Certain(growth.Seconds(math.Max(0, a.remaining()/float64(s.workers)*a.time(s.cpu)))),
 		Restart:  restart,
 	}

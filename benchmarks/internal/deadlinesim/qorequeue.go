@@ -66,12 +66,15 @@ func clusterLoad(c *cluster) float64 {
 }
 
 // fraction returns the part of the cluster that a job's workers request.
-func (p *plan) fraction(c *cluster, cpuPart float64) float64 {
+func (p *plan) fraction(c *cluster, cpuPart float64) float64 { return c.fraction(p.present(), cpuPart) }
+
+// fraction returns the part of the cluster that the workers of a size request.
+func (c *cluster) fraction(s size, cpuPart float64) float64 {
 	cores, memory := 0.0, 0.0
 	for _, h := range c.layout.Hosts {
 		cores, memory = cores+h.Cores, memory+h.Memory
 	}
-	return float64(p.workers) * (cpuPart*p.cpu/cores + (1-cpuPart)*p.memory/memory)
+	return float64(s.workers) * (cpuPart*s.cpu/cores + (1-cpuPart)*s.memory/memory)
 }
 
 // literalPriority is that of the code. For an overdue job left is negative, and the preference for small or large jobs inverts. The
