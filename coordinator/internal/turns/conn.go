@@ -123,6 +123,7 @@ func (s *Server) leave(c *conn) {
 	c.listener.conns = slices.DeleteFunc(c.listener.conns, func(other *conn) bool { return other == c })
 	if j := s.bySlot[c.slot]; j != nil {
 		j.left()
+		j.askRest(j.conns())
 	}
 }
 

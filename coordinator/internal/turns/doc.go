@@ -15,7 +15,7 @@
 // step, the server lets all of them continue, and announces a later step with twice the margin. If all of them are still
 // far from it, the server announces an earlier one. A process that connects in the meantime is asked as well. If they do
 // not all stop in time, all of them continue next to the other jobs, and are asked again after a time that doubles with
-// each failure.
+// each failure. If a process ends in the meantime, and only one is left, that one is asked to stop after its next step.
 //
 // A job of which a rank is not connected is not paused, because that rank cannot be stopped. If the connection of a rank
 // ends, the others continue.

@@ -86,6 +86,24 @@ func (j *job) ask(c *conn) {
 	j.asked[c] = c.sequence
 }
 
+// askRest asks again after a process has gone, if the job still has to stop. A process that is the last one need not wait for
+// others: it stops after its next step, although it has gone past the announced one, or continues because the job is overdue.
+// Several may be far from a step that only the process that has gone was near to.
+func (j *job) askRest(conns []*conn) {
+	switch state := j.group.scheduler.State(j.Pod); {
+	case j.freezes() || state != turn.Stopping && state != turn.Overdue:
+	case !several(conns):
+		j.stopping = false
+		for _, c := range conns {
+			if c.gate.State == wire.GateOpen {
+				c.send(false, 0)
+			}
+		}
+	case j.stopping && j.tooFar(conns):
+		j.announce(conns)
+	}
+}
+
 // tooFar reports whether the processes, which have all answered, are much further from the announced step than the margin.
 // Their steps have become slower since they reported their rate.
 func (j *job) tooFar(conns []*conn) bool {
