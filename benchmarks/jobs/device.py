@@ -35,6 +35,8 @@ class Device:
             import torch
             os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
             torch.backends.cudnn.allow_tf32 = False
+            if hasattr(torch.backends.cuda, "enable_mem_efficient_sdp"):   # since PyTorch 2
+                torch.backends.cuda.enable_mem_efficient_sdp(False)
             torch.use_deterministic_algorithms(True, warn_only=True)
 
     def batches(self, feed):
