@@ -63,7 +63,8 @@ func On(t *testing.T, open func() bus.Bus) *Cluster {
 
 func newCluster(t *testing.T, open func() bus.Bus, resource corev1.ResourceName) *Cluster {
 	t.Helper()
-	c := &Cluster{T: t, open: open, Bus: open(), Client: fake.NewClientset(), resource: resource}
+	// NewClientset also tracks who manages which field. It would take most of the time of a test.
+	c := &Cluster{T: t, open: open, Bus: open(), Client: fake.NewSimpleClientset(), resource: resource}
 	c.Bindings = acceptBindings(c.Client)
 	c.Cache = c.Replica()
 	return c

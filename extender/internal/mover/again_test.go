@@ -36,6 +36,22 @@ func TestMover_ServesARepeatedRequest(t *testing.T) {
 	}
 }
 
+// A move may end before the job is asked to save. Its request is done with then too.
+func TestMover_ServesARequestAfterAMoveThatDidNotBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newGangHarness(t)
+		w.asks("p", "b")
+		w.job("big", "b", 12)
+		w.Settle()
+		w.pass(1)
+		require.Equal(t, move.Aborted, w.moves()[0].State, w.events())
+		require.False(t, w.annotated("p", gpushare.MoveAnnotation))
+		time.Sleep(31 * time.Second)
+		w.asks("p", "c")
+		w.saving("p-uid")
+	})
+}
+
 // A request waits while too many other jobs move.
 func TestMover_KeepsARepeatedRequestThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -38,14 +38,19 @@ func newHarness(t *testing.T, mode mover.Mode) *harness {
 	for _, name := range []string{"p", "q"} {
 		w.job(name, "a", 4)
 	}
-	decisions := w.Scheduler(w.Cache)
-	w.scheduler = decisions
+	w.scheduler = w.Scheduler(w.Cache)
+	w.start(mode)
+	return w
+}
+
+// start starts a mover, in place of the one before.
+func (w *harness) start(mode mover.Mode) {
 	w.mover = &mover.Mover{
 		Client:      w.Client,
 		Bus:         w.Bus,
 		Cluster:     w.Cache,
-		Unfit:       decisions.Unfit,
-		Memory:      decisions,
+		Unfit:       w.scheduler.Unfit,
+		Memory:      w.scheduler,
 		Limits:      move.DefaultLimits(),
 		Log:         slog.New(slog.DiscardHandler),
 		Mode:        mode,
@@ -54,7 +59,6 @@ func newHarness(t *testing.T, mode mover.Mode) *harness {
 		SharedPaths: []string{"/mnt/shared"},
 		Ended:       func(move.State, time.Duration) {},
 	}
-	return w
 }
 
 // ready creates a node that takes pods.

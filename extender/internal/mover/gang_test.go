@@ -1,6 +1,7 @@
 package mover_test
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"testing"
@@ -39,7 +40,10 @@ func newGangHarness(t *testing.T) *gangHarness {
 	for _, name := range []string{"g-0", "g-1"} {
 		w.edit(name, own)
 	}
-	w.scheduler.Place, w.scheduler.Confirm, w.scheduler.Gangs = w.mover.Place, w.mover.Confirm, waiting{}
+	w.scheduler.Place = func(p move.Identity) move.Place { return w.mover.Place(p) }
+	w.scheduler.Confirm = func(ctx context.Context, ref growth.PodRef) (move.Place, error) { return w.mover.Confirm(ctx, ref) }
+	w.scheduler.Gangs = waiting{}
+	w.Settle() // no informer calls the reactors any more
 	w.Client.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		if action.GetSubresource() != "eviction" {
 			return false, nil, nil
