@@ -60,14 +60,14 @@ note("ends")
 `
 
 // TestChaos kills each program with SIGKILL in each state of a move, of a pod with a Job and of a bare pod. In each case the
-// job ends once and never runs twice at a time.
+// job ends once and never runs twice at a time. Some programs are killed during moves of a job of two pods.
 func TestChaos(t *testing.T) {
 	if !*chaos {
 		t.Skip("SKIPPED: make chaos runs it")
 	}
 	skipUnlessRoot(t)
 	only := regexp.MustCompile(*chaosOnly)
-	m := newMoves(t)
+	m := newMoves(t, "gangs")
 	seen := m.followMoves(t)
 	began := time.Now()
 	var table []string
@@ -90,6 +90,7 @@ func TestChaos(t *testing.T) {
 			})
 		}
 	}
+	table = append(table, m.disturbedRanks(t, seen, only, began)...)
 	t.Logf("killed / in state               a pod of a Job; a bare pod\n%s", strings.Join(table, "\n"))
 	eventually(t, "no GPU memory is in use", time.Minute, func() bool { return strings.Count(m.plugin(t, "top"), "path/") == 0 })
 }

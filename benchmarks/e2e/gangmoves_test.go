@@ -49,10 +49,7 @@ var (
 func TestGangMoves(t *testing.T) {
 	skipUnlessRoot(t)
 	undisturbed := startUndisturbedRanks(t) // while the cluster comes up
-	m := &moves{folder: t.TempDir()}
-	m.stage = newStageOf(t, "gangmoves", buildLocal(t), "", func(l *cluster.Local) {
-		l.Nodes, l.GPUs, l.Components = moveNodes, "emulated:1x24GiB", []string{"moves", "gangs"}
-	})
+	m := newMoves(t, "gangs")
 	m.submitRanks(t)
 	first, second := m.trainingRank(t, "0", 60), m.trainingRank(t, "1", 60)
 	to := m.otherNode(map[string]bool{first.Spec.NodeName: true, second.Spec.NodeName: true})
@@ -62,26 +59,12 @@ func TestGangMoves(t *testing.T) {
 	curve := lossesOf(m.log(t, first.Name))
 	m.plugin(t, "move", first.Name, "-n", first.Namespace, "--to", to)
 
-	next := map[string]*corev1.Pod{}
-	for index, old := range map[string]*corev1.Pod{"0": first, "1": second} {
-		eventually(t, "the pod of rank "+index+" continues", 4*time.Minute, func() bool {
-			next[index] = m.rank(t, index)
-			return next[index] != nil && next[index].UID != old.UID && m.hasEvent(t, next[index].Name, "Moved", "")
-		})
-	}
-	require.Equal(t, to, next["0"].Spec.NodeName)
-	require.Equal(t, second.Spec.NodeName, next["1"].Spec.NodeName)
+	next := m.continued(t, first, second)
+	require.Equal(t, to, next[0].Spec.NodeName)
+	require.Equal(t, second.Spec.NodeName, next[1].Spec.NodeName)
 	require.Equal(t, m.savedStep(t, first.Name), m.savedStep(t, second.Name), "both have saved once, at one step")
-
-	var job *batchv1.Job
-	eventually(t, "the job ends", 5*time.Minute, func() bool {
-		var err error
-		job, err = m.Kubernetes.BatchV1().Jobs(first.Namespace).Get(t.Context(), ddpName, metav1.GetOptions{})
-		require.NoError(t, err)
-		return job.Status.Succeeded == 2
-	})
-	require.Zero(t, job.Status.Failed)
-	log, want := m.log(t, next["0"].Name), undisturbed()
+	m.ranksEnd(t)
+	log, want := m.log(t, next[0].Name), undisturbed()
 	require.Equal(t, ddpResult.FindStringSubmatch(want)[1], ddpResult.FindStringSubmatch(log)[1], "it has learned the same")
 	for step, loss := range lossesOf(log) {
 		curve[step] = loss
@@ -91,6 +74,29 @@ func TestGangMoves(t *testing.T) {
 		require.Equal(t, whole[step], loss, "the loss after step %s", step)
 	}
 	t.Logf("%d of the %d points of the loss curve were compared", len(curve), len(whole))
+}
+
+// continued waits until the pods of both ranks are new ones that continue, and returns them.
+func (m *moves) continued(t *testing.T, old ...*corev1.Pod) []*corev1.Pod {
+	next := make([]*corev1.Pod, len(old))
+	for i := range old {
+		index := strconv.Itoa(i)
+		eventually(t, "the pod of rank "+index+" continues", 4*time.Minute, func() bool {
+			next[i] = m.rank(t, index)
+			return next[i] != nil && next[i].UID != old[i].UID && m.hasEvent(t, next[i].Name, "Moved", "")
+		})
+	}
+	return next
+}
+
+// ranksEnd waits until the job has ended. Its Job counts no failure.
+func (m *moves) ranksEnd(t *testing.T) {
+	eventually(t, "the job ends", 5*time.Minute, func() bool {
+		job, err := m.Kubernetes.BatchV1().Jobs(m.run.Setup.Namespace).Get(t.Context(), ddpName, metav1.GetOptions{})
+		require.NoError(t, err)
+		require.Zero(t, job.Status.Failed)
+		return job.Status.Succeeded == 2
+	})
 }
 
 // startUndisturbedRanks trains the same job on this machine, without Trellis. The function that it returns waits for its log.

@@ -68,10 +68,11 @@ type moves struct {
 	results map[string]string // fingerprints by job
 }
 
-func newMoves(t *testing.T) *moves {
+// newMoves brings up a cluster with the component moves, and further ones.
+func newMoves(t *testing.T, further ...string) *moves {
 	m := &moves{folder: t.TempDir(), results: map[string]string{}}
 	m.stage = newStageOf(t, "moves", buildLocal(t), "", func(l *cluster.Local) {
-		l.Nodes, l.GPUs, l.Components = moveNodes, "emulated:1x24GiB", []string{"moves"}
+		l.Nodes, l.GPUs, l.Components = moveNodes, "emulated:1x24GiB", append([]string{"moves"}, further...)
 	})
 	m.jobs = movingJobs(t)
 	return m
