@@ -53,8 +53,8 @@ func (v *view) endEarlier(rule specon.Rule) (Decision, bool, map[growth.NodeName
 			To:    to,
 			Cause: move.Faster,
 			Delay: m.Delay,
-			Because: fmt.Sprintf("the jobs of both nodes end %s earlier in total, and the move takes about %s (%s)",
-				rounded(m.Gain), rounded(m.Cost), basis),
+			Because: fmt.Sprintf("the jobs of both nodes end %s earlier in total. The move takes about %s (%s), and has to gain %g times that",
+				rounded(m.Gain), rounded(m.Cost), basis, rule.Factor),
 		}, true, skipped
 	}
 	return Decision{}, false, skipped

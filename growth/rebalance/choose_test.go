@@ -78,15 +78,20 @@ func TestChoose_SaysWhy(t *testing.T) {
 	d, _, _ := choose(c)
 	require.Equal(t, growth.PodUID("a-0"), d.Pod.UID)
 	require.Equal(t, move.Faster, d.Cause)
-	require.Equal(t, "the jobs of both nodes end 16m10s earlier in total, and the move takes about 30s (assumed)", d.Because)
+	require.Equal(t, "the jobs of both nodes end 16m10s earlier in total. The move takes about 30s ("+
+		"assumed: no move of its program was measured), and has to gain 3 times that", d.Because)
+
+	c.Past = []rebalance.Past{{Kind: "k", History: moved("x", "y", 10)}}
+	d, _, _ = choose(c)
+	require.Contains(t, d.Because, "The move takes about 10s (as that of another job of its program took)")
 
 	c.Past = []rebalance.Past{{Kind: "k", History: moved("x", "y", 10)}, {Kind: "k", History: moved("x", "y", 20)}}
 	d, _, _ = choose(c)
-	require.Contains(t, d.Because, "the move takes about 15s (as for 2 other jobs of its program)")
+	require.Contains(t, d.Because, "The move takes about 15s (as those of 2 other jobs of its program took)")
 
 	c.Nodes[0].Jobs[0].History = moved("y", "a", 5)
 	d, _, _ = choose(c)
-	require.Contains(t, d.Because, "the move takes about 5s (as its last one did)")
+	require.Contains(t, d.Because, "The move takes about 5s (as its own moves took)")
 }
 
 // A job of the target that earlier moves have delayed is not delayed again beyond the bound of all moves together.

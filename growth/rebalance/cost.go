@@ -18,10 +18,14 @@ func (v *view) cost(j Job) growth.Seconds {
 // measuredCost also returns what the cost is based on, for users.
 func (v *view) measuredCost(j Job) (growth.Seconds, string) {
 	if own, ok := j.History.Cost(); ok {
-		return own, "as its last one did"
+		return own, "as its own moves took"
 	}
-	if p := v.programs[j.Request.Kind]; p.moved > 0 {
-		return p.sum / growth.Seconds(p.moved), fmt.Sprintf("as for %d other jobs of its program", p.moved)
+	switch p := v.programs[j.Request.Kind]; p.moved {
+	case 0:
+		return usualCost, "assumed: no move of its program was measured"
+	case 1:
+		return p.sum, "as that of another job of its program took"
+	default:
+		return p.sum / growth.Seconds(p.moved), fmt.Sprintf("as those of %d other jobs of its program took", p.moved)
 	}
-	return usualCost, "assumed"
 }

@@ -47,7 +47,8 @@ func TestChoose_MakesRoom(t *testing.T) {
 			require.True(t, moves)
 			require.Equal(t, growth.PodUID("a-0"), d.Pod.UID)
 			require.Equal(t, growth.PodUID("big"), d.For.UID)
-			require.Equal(t, "pod ns/big fits no node, and would fit a without this job. The move takes about 30s (assumed)", d.Because)
+			require.Equal(t, "pod ns/big fits no node, and would fit a without this job. The move takes about 30s ("+
+				"assumed: no move of its program was measured)", d.Because)
 		})
 	}
 }
