@@ -84,6 +84,12 @@ func TestLiteralRebalance(t *testing.T) {
 		"an idle node gets one job":          {cluster("CCCCCC", "CC", ""), map[growth.NodeName]int{"a": 5, "b": 2, "c": 1}},
 		"a node with a single job is robbed": {cluster("C", ""), map[growth.NodeName]int{"a": 0, "b": 1}},
 		"a gap of two stays":                 {cluster("CCC", "C"), map[growth.NodeName]int{"a": 3, "b": 1}},
+		"fewer jobs than nodes: the balance factor is one, not zero": {
+			cluster("CC", "", ""), map[growth.NodeName]int{"a": 0, "b": 1, "c": 1},
+		},
+		"a job that would go to two nodes goes to the first, and the second gets none": {
+			cluster("CCCCCCCC", "C", "C"), map[growth.NodeName]int{"a": 7, "b": 2, "c": 1},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -124,6 +124,20 @@ func TestCorrected_EachMoveIsAccounted(t *testing.T) {
 	require.NotEqual(t, moves[0].To, moves[1].To)
 }
 
+func TestCorrected_OfEqualScoresTheNodeThatUsesLessCPU(t *testing.T) {
+	nodes := cluster("CPPP", "P", "P")
+	nodes[1].Use, nodes[2].Use = 0.9, 0.2
+	moves := specon.Corrected(nodes, everywhere)
+	require.Len(t, moves, 1)
+	require.Equal(t, growth.NodeName("c"), moves[0].To)
+}
+
+// The decision that a job stays is not final: it moves once another node has become better.
+func TestCorrected_AJobThatStaysMayMoveLater(t *testing.T) {
+	require.Empty(t, specon.Corrected(cluster("CP", "P"), everywhere))
+	require.Len(t, specon.Corrected(cluster("CPP", "P"), everywhere), 1)
+}
+
 func TestCorrected_NoJobMovesMoreThanTwice(t *testing.T) {
 	nodes := cluster("CCCCCCCC", "")
 	for i := range nodes[0].Jobs {
