@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,11 +21,11 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// TestExtender_MovesJobs moves the pod of a Job and a bare pod from one node to the other, on a stock API server with a stock
-// kube-scheduler and Job controller. kubelet and the coordinators are played by the test (node).
+// TestExtender_MovesJobs moves the pod of a Job, of a StatefulSet and a bare pod from one node to the other, on a stock API server with a
+// stock kube-scheduler and controllers. kubelet and the coordinators are played by the test (node).
 func TestExtender_MovesJobs(t *testing.T) {
 	plane, c, ended := start(t, 2, gpushare.Resource, nil)
-	plane.Controllers(t, "job-controller")
+	plane.Controllers(t, "job-controller", "statefulset-controller")
 	n := newNode(t, plane, c.Etcd)
 	one := int32(1)
 	pod := trainer("bare", 1)
@@ -37,8 +38,19 @@ func TestExtender_MovesJobs(t *testing.T) {
 	require.NoError(t, err)
 	_, err = plane.Client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
 	require.NoError(t, err)
+	template = *template.DeepCopy()
+	template.Labels, template.Spec.RestartPolicy = map[string]string{"app": "set"}, corev1.RestartPolicyAlways
+	_, err = plane.Client.AppsV1().StatefulSets("default").Create(t.Context(), &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "set"},
+		Spec: appsv1.StatefulSetSpec{
+			Replicas: &one,
+			Selector: &metav1.LabelSelector{MatchLabels: template.Labels},
+			Template: template,
+		},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
 
-	for _, name := range []string{"owned", "bare"} {
+	for _, name := range []string{"owned", "bare", "set"} {
 		old := n.running(t, name, "")
 		other := map[string]string{"node-0": "node-1", "node-1": "node-0"}[old.Spec.NodeName]
 		n.ask(t, old, other)
