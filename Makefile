@@ -66,6 +66,11 @@ sim-history: ## What a node gains by its own history and by that of another node
 	go build -o bin/ ./benchmarks
 	bin/benchmarks sim --history $(ARGS)
 
+.PHONY: sim-ends
+sim-ends: ## How many jobs end within the 80 % interval that the node predicts, with and without history
+	go build -o bin/ ./benchmarks
+	bin/benchmarks sim --ends $(ARGS)
+
 .PHONY: bench-harmless
 bench-harmless: sim ## The same
 

@@ -222,3 +222,17 @@ func TestDemo_Help(t *testing.T) {
 		require.Contains(t, help, word)
 	}
 }
+
+func TestSim_Ends(t *testing.T) {
+	folder := t.TempDir()
+	_, err := run(t, "sim", "--ends", "--seeds=2", "--out", folder)
+	require.NoError(t, err)
+	text, err := os.ReadFile(filepath.Join(folder, "sim-ends.json"))
+	require.NoError(t, err)
+	var s results.Summary
+	require.NoError(t, json.Unmarshal(text, &s))
+	require.Len(t, s.Goals, 9)
+	require.Equal(t, `make sim-ends ARGS="--seeds=2"`, s.Command)
+	_, err = run(t, "sim", "--ends", "--history")
+	require.ErrorContains(t, err, "--ends excludes --history")
+}

@@ -41,6 +41,7 @@ type simOptions struct {
 	converged []string
 	gpus      bool
 	history   bool
+	ends      bool
 	workload  string
 	size      int
 	source    source
@@ -56,7 +57,8 @@ only some of the cores arrive and end, with exact sizes and with wrong ones. It 
 against fair sharing, with 95 % intervals, and writes sim.json and sim.svg. With --gpus it divides the time of GPUs,
 against plain sharing, and writes sim-gpus.json and sim-gpus.svg; with --converged some jobs have no size, and it writes
 sim-converged.json and sim-converged.svg. With --history it compares what a node without history can use, and writes
-sim-history.json and sim-history.svg. All three are about the default policy only.
+sim-history.json and sim-history.svg. With --ends it asks how well a node predicts the ends of its jobs, and writes sim-ends.json. All
+four are about the default policy only.
 
 With --workload exactly the jobs of a workload run instead, on one machine of --size cores or, with --gpus, GPUs. It writes
 sim-workload.json and sim-workload.svg. ` + sourceHelp + `
@@ -74,6 +76,7 @@ wrong sizes.`,
 		"what harmless gives converged jobs of unknown size, as the coordinator's flag: fair, floor, or both (fair,floor)")
 	f.BoolVar(&o.gpus, "gpus", false, "machines of 1 to 8 GPUs whose time is divided, instead of cores")
 	f.BoolVar(&o.history, "history", false, "a machine of one core without history, with its own, with another node's, and with poisoned ones")
+	f.BoolVar(&o.ends, "ends", false, "the predicted ends of jobs against the true ones, on a machine of one core with and without history")
 	f.StringVar(&o.workload, "workload", "", fmt.Sprintf("run the jobs of this workload; %d seeds, unless --seeds is given", workloadSeeds))
 	f.IntVar(&o.size, "size", 1, "cores of the machine that runs --workload; GPUs with --gpus")
 	f.StringVar(&o.source.format, "format", "", "format of --workload: "+strings.Join(workload.Formats(), ", ")+" (default: as its header)")
@@ -85,12 +88,15 @@ wrong sizes.`,
 
 // validate sets the number of seeds, and returns an error for flags that exclude each other.
 func (o *simOptions) validate(cmd *cobra.Command) error {
-	switch {
-	case o.quick:
+	if o.quick {
 		o.seeds = quickSeeds
+	}
+	switch {
+	case o.ends && (o.history || o.gpus || o.workload != "" || o.unsized > 0):
+		return errors.New("--ends excludes --history, --gpus, --workload and --unsized")
 	case o.history && (o.gpus || o.workload != "" || o.unsized > 0):
 		return errors.New("--history excludes --gpus, --workload and --unsized")
-	case o.workload != "" && !cmd.Flags().Changed("seeds"):
+	case o.workload != "" && !o.quick && !cmd.Flags().Changed("seeds"):
 		o.seeds = workloadSeeds
 	}
 	if o.seeds < 2 || o.seeds > 100_000 {
@@ -102,6 +108,9 @@ func (o *simOptions) validate(cmd *cobra.Command) error {
 func (o *simOptions) run(cmd *cobra.Command) error {
 	if err := o.validate(cmd); err != nil {
 		return err
+	}
+	if o.ends {
+		return o.runEnds(cmd)
 	}
 	converged, err := o.settings(cmd.Flags().Changed("converged") && !cmd.Flags().Changed("unsized"))
 	if err != nil {
@@ -120,13 +129,8 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	summary := results.Summary{
-		Name: o.name(), Quick: o.quick, Commit: o.commit, Date: began.UTC().Truncate(time.Second), Machine: results.ThisMachine(nil),
-		Command: o.command(cmd), Settings: sim.Settings(o.unsized, converged), Goals: sim.Goals(cells), Details: cells,
-	}
-	for seed := range o.seeds {
-		summary.Seeds = append(summary.Seeds, uint32(seed+1))
-	}
+	summary := o.summary(cmd, began)
+	summary.Settings, summary.Goals, summary.Details = sim.Settings(o.unsized, converged), sim.Goals(cells), cells
 	if o.history {
 		summary.Goals = append(sim.HistoryGoals(cells), summary.Goals...)
 	}
@@ -139,6 +143,39 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%d seeds in %.0f s. The figures are in %s.\n", o.seeds, time.Since(began).Seconds(), figures)
 	return o.judge(summary)
+}
+
+// runEnds runs the study of predicted ends.
+func (o *simOptions) runEnds(cmd *cobra.Command) error {
+	began := time.Now()
+	all, err := sim.EndsStudy(cmd.Context(), o.seeds)
+	if err != nil {
+		return err
+	}
+	summary := o.summary(cmd, began)
+	summary.Settings = map[string]string{"time": "virtual"}
+	summary.Goals = sim.EndsGoals(all)
+	summary.Took("all seeds", time.Since(began))
+	return errors.Join(
+		results.Table(cmd.OutOrStdout(), summary.Goals),
+		summary.Write(filepath.Join(o.out, o.name()+".json")),
+		o.judge(summary))
+}
+
+// summary returns the summary of a study without its figures.
+func (o *simOptions) summary(cmd *cobra.Command, began time.Time) results.Summary {
+	summary := results.Summary{
+		Name:    o.name(),
+		Quick:   o.quick,
+		Commit:  o.commit,
+		Date:    began.UTC().Truncate(time.Second),
+		Machine: results.ThisMachine(nil),
+		Command: o.command(cmd),
+	}
+	for seed := range o.seeds {
+		summary.Seeds = append(summary.Seeds, uint32(seed+1))
+	}
+	return summary
 }
 
 // judge returns an error if a goal was missed that had to be met.
@@ -188,8 +225,8 @@ func progress(w io.Writer) func(c sim.Cell, of int) {
 
 // command returns the command line that reproduces the figures.
 func (o *simOptions) command(cmd *cobra.Command) string {
-	if (o.gpus || o.history) && o.workload == "" {
-		return results.Command(o.name(), cmd.Flags(), "out", "gpus", "history")
+	if (o.gpus || o.history || o.ends) && o.workload == "" {
+		return results.Command(o.name(), cmd.Flags(), "out", "gpus", "history", "ends")
 	}
 	return results.Command("sim", cmd.Flags(), "out")
 }
@@ -201,6 +238,9 @@ func (o *simOptions) name() string {
 	}
 	if o.history {
 		return "sim-history"
+	}
+	if o.ends {
+		return "sim-ends"
 	}
 	if o.gpus {
 		return "sim-gpus"

@@ -79,12 +79,20 @@ func cell(all []comparison) Cell {
 }
 
 func mean(all []comparison, of func(comparison) float64) Mean {
-	n, sum, squares := float64(len(all)), 0.0, 0.0
-	for _, c := range all {
-		sum += of(c)
+	values := make([]float64, len(all))
+	for i, c := range all {
+		values[i] = of(c)
 	}
-	for _, c := range all {
-		squares += (of(c) - sum/n) * (of(c) - sum/n)
+	return meanOf(values)
+}
+
+func meanOf(values []float64) Mean {
+	n, sum, squares := float64(len(values)), 0.0, 0.0
+	for _, v := range values {
+		sum += v
+	}
+	for _, v := range values {
+		squares += (v - sum/n) * (v - sum/n)
 	}
 	half := 1.96 * math.Sqrt(squares/max(n-1, 1)/n)
 	return Mean{Value: sum / n, Low: sum/n - half, High: sum/n + half}

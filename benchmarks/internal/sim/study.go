@@ -53,18 +53,26 @@ func believes(p Policy) bool {
 	return ok
 }
 
-// repeat compares a policy with fair sharing once for each seed, on all cores of this computer.
+// repeat compares a policy with fair sharing once for each seed.
 func repeat(ctx context.Context, seeds int, m Machine, errors float64, p Named) []comparison {
 	all := make([]comparison, seeds)
+	forSeeds(ctx, seeds, func(i int) {
+		jobs := m.Draw(uint64(i+1), errors)
+		was, wasSpan := Run(jobs, m.Cores, Fair{})
+		is, isSpan := Run(jobs, m.Cores, p.New(m.Cores, errors))
+		all[i] = compare(was, is, wasSpan, isSpan)
+	})
+	return all
+}
+
+// forSeeds calls run for 0 to seeds-1, on all cores of this computer, until ctx ends.
+func forSeeds(ctx context.Context, seeds int, run func(i int)) {
 	var wait sync.WaitGroup
 	next := make(chan int)
 	for range runtime.GOMAXPROCS(0) {
 		wait.Go(func() {
 			for i := range next {
-				jobs := m.Draw(uint64(i+1), errors)
-				was, wasSpan := Run(jobs, m.Cores, Fair{})
-				is, isSpan := Run(jobs, m.Cores, p.New(m.Cores, errors))
-				all[i] = compare(was, is, wasSpan, isSpan)
+				run(i)
 			}
 		})
 	}
@@ -75,5 +83,4 @@ func repeat(ctx context.Context, seeds int, m Machine, errors float64, p Named) 
 	}
 	close(next)
 	wait.Wait()
-	return all
 }
