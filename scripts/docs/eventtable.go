@@ -92,6 +92,11 @@ var explanations = []explanation{
 		Advice:  "Nothing to do.",
 	},
 	{
+		Reason: "MoveEvicted", From: "extender", On: "pod", Type: "Normal",
+		Meaning: "The old pod of a job that moves is gone. The event is on the new one, if there is one already.",
+		Advice:  "Nothing to do.",
+	},
+	{
 		Reason: "MovePlaced", From: "extender", On: "pod", Type: "Normal",
 		Meaning: "This pod continues the job of one that was evicted for a move.",
 		Advice:  "Nothing to do.",

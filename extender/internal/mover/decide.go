@@ -107,7 +107,7 @@ func (m *Mover) beginDecided(ctx context.Context, d rebalance.Decision, moves mo
 	if m.Mode == DryRun {
 		m.decided = now.Add(refusedFor)
 		m.Log.Info("a move would begin", "pod", d.Pod, "from", d.From, "to", d.To, "because", d.Because)
-		m.event(ctx, pod, corev1.EventTypeNormal, "WouldMove",
+		m.event(ctx, d.Pod, corev1.EventTypeNormal, "WouldMove",
 			"The job would move from node "+string(d.From)+" to "+string(d.To)+" if moves were automatic. The reason is: "+d.Because)
 		return "", nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/podevents"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/move"
 )
@@ -24,17 +25,17 @@ func (m *Mover) announce(ctx context.Context, record bus.Move, before move.Recor
 	if r.State.Final() {
 		m.Ended(r.State, now.Sub(r.Began))
 	}
-	job := s.old
+	job := record.Pod
 	if r.Gone && s.successor != nil {
-		job = s.successor
-	}
-	if job == nil {
-		return
+		job = request.Ref(s.successor)
 	}
 	switch r.State {
 	case move.Saved:
 		m.event(ctx, job, corev1.EventTypeNormal, "MoveSaved",
 			fmt.Sprintf("The job has saved step %d to %s %s, and waits to be evicted", r.Checkpoint.Step, r.Checkpoint.Path, purpose(r)))
+	case move.Evicted:
+		m.event(ctx, job, corev1.EventTypeNormal, "MoveEvicted",
+			fmt.Sprintf("Pod %s is gone. The pod that continues its job may run on %s", record.Pod.Name, destination(r.To)))
 	case move.Placed:
 		m.event(ctx, job, corev1.EventTypeNormal, "MovePlaced",
 			fmt.Sprintf("The job of pod %s continues here, from step %d", record.Pod.Name, r.Checkpoint.Step))
@@ -43,6 +44,14 @@ func (m *Mover) announce(ctx context.Context, record bus.Move, before move.Recor
 	case move.Aborted:
 		m.event(ctx, job, corev1.EventTypeWarning, "MoveAborted", aborted(r))
 	}
+}
+
+// destination names the nodes on which the new pod may run.
+func destination(to growth.NodeName) string {
+	if to == "" {
+		return "any other node"
+	}
+	return "node " + string(to)
 }
 
 // purpose says what a job has saved for.
@@ -77,7 +86,7 @@ func parts(c move.Cost) string {
 
 func tenths(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }
 
-// event writes an event on a pod.
-func (m *Mover) event(ctx context.Context, pod *corev1.Pod, kind, reason, message string) {
-	podevents.Writer{Client: m.Client, Log: m.Log}.Write(ctx, request.Ref(pod), kind, reason, message)
+// event writes an event on a pod, which may be gone.
+func (m *Mover) event(ctx context.Context, pod growth.PodRef, kind, reason, message string) {
+	podevents.Writer{Client: m.Client, Log: m.Log}.Write(ctx, pod, kind, reason, message)
 }

@@ -186,6 +186,7 @@ func (w *gangHarness) continues(t *testing.T) {
 	}
 	w.pass(2)
 	require.Equal(t, both(move.Done), w.states(), w.events())
+	require.Contains(t, w.events(), "g-1: MoveEvicted: Pod g-1 is gone. The pod that continues its job may run on node b")
 	require.Contains(t, w.events(), "new-0: Moved: The job has moved from node a to c in ")
 	require.Contains(t, w.events(), "new-1: Moved: The job has moved, and this pod of it has started again on node b, in ")
 	for i, on := range nodes {

@@ -91,12 +91,12 @@ func (m *Mover) write(
 		}
 		return false, err
 	}
-	for i, record := range records {
+	for _, record := range records {
 		delete(m.settled, record.Pod.UID)
 		m.note(record)
 		m.Log.Info("a move begins", "pod", record.Pod, "move", record.Move.ID, "from", record.Move.From, "to", record.Move.To,
 			"pods", len(records), "because", record.Move.Because)
-		m.event(ctx, pods[i], corev1.EventTypeNormal, "MoveBegan", began(records))
+		m.event(ctx, record.Pod, corev1.EventTypeNormal, "MoveBegan", began(records))
 	}
 	return true, nil
 }

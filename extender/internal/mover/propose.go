@@ -127,7 +127,7 @@ func (m *Mover) current(ctx context.Context, ref growth.PodRef) (*corev1.Pod, er
 
 // refuse answers the request of a user with an event, and removes it.
 func (m *Mover) refuse(ctx context.Context, pod *corev1.Pod, why string) error {
-	m.event(ctx, pod, corev1.EventTypeWarning, "MoveRefused", why)
+	m.event(ctx, request.Ref(pod), corev1.EventTypeWarning, "MoveRefused", why)
 	return m.change(ctx, pod, changes{Annotations: map[string]*string{gpushare.MoveAnnotation: nil}})
 }
 
