@@ -24,7 +24,9 @@
 // # The job
 //
 // The old pod is asked to save by the annotation gpushare/save with the ID of the move, and held by gpushare/paused, as a user
-// would do it: it stops after a step and saves that one. The answer is the annotation gpushare/saved. An aborted move removes them.
+// would do it: it stops after a step and saves that one. The answer is the annotation gpushare/saved. An aborted move removes them
+// together with the request, and withdraws the permission in the same patch. So that is done once, and a request that comes later is a new
+// one. A request for another node during a move is refused (decline).
 //
 // # The new pod
 //
