@@ -1,11 +1,13 @@
 package turns_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/turn"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
@@ -27,8 +29,12 @@ func (b *bench) pair(slot string) []*process {
 	return pair
 }
 
-// waiting connects a job that waits for the turn.
+// waiting connects a job that waits for the turn, once another job has it.
 func (b *bench) waiting(slot string) *process {
+	b.t.Helper()
+	require.Eventually(b.t, func() bool {
+		return slices.ContainsFunc(b.Order(growth.PodUID(slot)), func(s turn.Status) bool { return s.State == turn.Holding })
+	}, patience, time.Millisecond)
 	p := b.dial(slot, wire.Process{})
 	p.stopAt(1)
 	return p
@@ -130,7 +136,8 @@ func TestServer_RanksAreNotStoppedUntilAllAreConnected(t *testing.T) {
 	b := serveBy(t, patient, "ranks", "single")
 	b.plan(map[string]float64{"ranks": .5, "single": .5})
 	first := b.dial("ranks", rank(0))
-	single := b.waiting("single")
+	single := b.dial("single", wire.Process{})
+	single.stopAt(1)
 	single.untilHold() // next to the rank
 	first.stopAt(4)
 	require.True(t, first.next().Hold)

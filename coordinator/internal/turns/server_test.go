@@ -232,7 +232,7 @@ func TestServer_TwoJobsComputeInTurnsByTheirShares(t *testing.T) {
 }
 
 func TestServer_AJobAloneOrOutsideThePlanNeverWaits(t *testing.T) {
-	b := serve(t, "a", "b")
+	b := serveBy(t, unhurried(time.Minute), "a", "b")
 	outside := b.dial("a", wire.Process{})
 	outside.send(wire.GateClosed)
 	first := <-outside.lines
@@ -244,11 +244,10 @@ func TestServer_AJobAloneOrOutsideThePlanNeverWaits(t *testing.T) {
 	require.True(t, (<-outside.lines).Hold, "alone")
 
 	b.plan(map[string]float64{"a": .5, "b": .5})
-	other := b.dial("b", wire.Process{})
-	require.False(t, (<-other.lines).Hold)
-	other.send(wire.GateClosed)
+	other := b.waiting("b")
+	b.untilState("b", turn.Ready)
 	b.plan(map[string]float64{"a": 1})
-	require.True(t, (<-other.lines).Hold, "its turn is no longer divided")
+	other.untilHold() // its turn is no longer divided
 }
 
 func TestServer_NobodyWaitsForAHolderThatIsGone(t *testing.T) {
@@ -265,7 +264,6 @@ func TestServer_NobodyWaitsForAHolderThatIsGone(t *testing.T) {
 			b := serveBy(t, config, "a", "b")
 			b.plan(map[string]float64{"a": .5, "b": .5})
 			holder := b.dial("a", wire.Process{})
-			require.Eventually(t, func() bool { return b.Use()["a"].Gated }, patience, time.Millisecond)
 			next := b.waiting("b")
 			began := time.Now()
 			end(holder)
