@@ -99,7 +99,7 @@ func (s *stage) forgottenJobsGoOn(t *testing.T, names []string) {
 		eventually(t, name+"'s step moves", time.Minute, func() bool { return s.step(t, name) > before+1 })
 		require.Equal(t, corev1.PodRunning, s.pod(t, name).Status.Phase)
 		require.Zero(t, s.restartsOf(t, name))
-		require.False(t, s.hasEvent(t, name, "JobRestarted", ""))
+		require.Empty(t, s.event(t, name, "JobRestarted", ""))
 	}
 	require.Contains(t, s.pluginMetrics(t, "node-1"), "trellis_deviceplugin_units_forgotten 40\n")
 }

@@ -147,13 +147,19 @@ func (s *stage) allReady(t *testing.T, binary string) bool {
 // hasEvent reports whether a pod has an event that contains text; an empty reason matches any.
 func (s *stage) hasEvent(t *testing.T, pod, reason, text string) bool {
 	t.Helper()
+	return s.event(t, pod, reason, text) != ""
+}
+
+// event returns the text of the first of these events, or nothing.
+func (s *stage) event(t *testing.T, pod, reason, text string) string {
+	t.Helper()
 	var all cluster.Stories
 	stories, err := all.New(context.WithoutCancel(t.Context()), s.Connection, s.run.Setup.Namespace)
 	require.NoError(t, err)
 	for _, story := range stories {
 		if story.Object == pod && (reason == "" || story.Reason == reason) && strings.Contains(story.Text, text) {
-			return true
+			return story.Text
 		}
 	}
-	return false
+	return ""
 }
