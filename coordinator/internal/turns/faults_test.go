@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -25,6 +24,7 @@ func shimPair(t *testing.T, config turn.Config) (b *bench, one, other *trainer) 
 	b = serveBy(t, config, "one", "other")
 	b.plan(map[string]float64{"one": .5, "other": .5})
 	one, other = b.launch("one"), b.launch("other")
+	b.started(one, other)
 	b.untilSwitches()
 	return b, one, other
 }
@@ -41,7 +41,7 @@ func TestFaults_TheHolderHangs(t *testing.T) {
 	b, one, other := shimPair(t, quickly)
 	b.untilState("other", turn.Holding)
 	other.signal(syscall.SIGSTOP)
-	require.Eventually(t, func() bool { return b.counter("overdue_total") > 0 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return b.counter("overdue_total") > 0 }, patience, pollTime)
 	one.goesOn()
 	other.signal(syscall.SIGCONT)
 	other.goesOn()
@@ -83,7 +83,7 @@ func TestFaults_AFloodNextToAProcessThatTrains(t *testing.T) {
 			}
 		}
 	}()
-	require.Eventually(t, func() bool { return b.counter("rejected_total") > 10 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return b.counter("rejected_total") > 10 }, patience, pollTime)
 	for range 3 {
 		one.goesOn()
 		other.goesOn()
@@ -104,6 +104,7 @@ func shimRanks(t *testing.T) (b *bench, first, second, single *trainer) {
 	}}}})
 	first, second = b.launchRanks("rank-0", "rank-1")
 	single = b.launch("single")
+	b.started(first, second, single)
 	b.untilSwitches()
 	return b, first, second, single
 }

@@ -88,7 +88,7 @@ func TestServer_TheLastOfSeveralOverdueProcessesIsAskedAtOnce(t *testing.T) {
 	b.untilState("several", turn.Ready)
 	before := b.counter("overdue_total")
 	gone := b.dial("several", wire.Process{})
-	require.Eventually(t, func() bool { return b.counter("overdue_total") > before }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return b.counter("overdue_total") > before }, patience, pollTime)
 	require.NoError(t, gone.Close())
 	last.untilHold()
 	last.untilStop()

@@ -74,7 +74,7 @@ func TestServer_AProcessThatDoesNotAnswerLeavesNoOtherWaiting(t *testing.T) {
 		steps, others := first.step.Load(), single.step.Load()
 		require.Eventually(t, func() bool { return first.step.Load() > steps+5 && single.step.Load() > others+5 }, patience, time.Millisecond)
 	}
-	require.Eventually(t, func() bool { return b.counter("overdue_total") >= 2 }, patience, time.Millisecond, "it is asked again")
+	require.Eventually(t, func() bool { return b.counter("overdue_total") >= 2 }, patience, pollTime, "it is asked again")
 }
 
 // Two processes of a job never stop, or one of them is a flood of lines. Most of the time, others do not wait for it.
@@ -87,7 +87,7 @@ func TestServer_SeveralProcessesThatDoNotStopDoNotBlockTheGPU(t *testing.T) {
 		p := b.dial(slot, wire.Process{})
 		go p.train(time.Millisecond, func() {})
 	}
-	require.Eventually(t, func() bool { return b.counter("overdue_total") > 0 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return b.counter("overdue_total") > 0 }, patience, pollTime)
 	before := b.Use()
 	time.Sleep(3 * time.Second)
 	after := b.Use()

@@ -219,12 +219,12 @@ func TestServer_TwoJobsComputeInTurnsByTheirShares(t *testing.T) {
 	}
 	b.untilSwitches() // both have stopped and started
 	before, at, switches := b.Use(), together.Load(), b.counter("switches_total")
-	require.Eventually(t, func() bool { return b.counter("switches_total") > switches+20 }, startTime, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return b.counter("switches_total") > switches+20 }, turnTime, pollTime)
 	require.Eventually(t, func() bool {
 		after := b.Use()
 		a, b := float64(after["a"].Held-before["a"].Held), float64(after["b"].Held-before["b"].Held)
 		return math.Abs(a/(a+b)-.75) < .1
-	}, patience, 10*time.Millisecond, "a long step of a busy machine is made up for")
+	}, patience, pollTime, "a long step of a busy machine is made up for")
 	require.Equal(t, at, together.Load(), "no step next to another")
 	after := b.Use()
 	require.True(t, after["a"].Gated && after["b"].Gated)

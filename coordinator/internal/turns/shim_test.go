@@ -20,8 +20,13 @@ import (
 	"github.com/trellis-gpu/trellis/growth/turn"
 )
 
-// startTime bounds the time in which processes start and take turns, on a busy machine.
-const startTime = 40 * time.Second
+const (
+	// startTime bounds the time in which processes start, and turnTime that in which they take turns, on a busy machine. The latter
+	// is shorter than the timeout of patient, which would hide a stop that nobody answers.
+	startTime, turnTime = 3 * time.Minute, 40 * time.Second
+	// pollTime is the time between two looks at the metrics, which are expensive to gather.
+	pollTime = 20 * time.Millisecond
+)
 
 // trainer is a process of a job with the real shim. It runs testdata/train.py.
 type trainer struct {
@@ -93,11 +98,19 @@ func (b *bench) launchRanks(slots ...string) (first, second *trainer) {
 
 func (p *trainer) signal(s syscall.Signal) { require.NoError(p.t, p.Process.Signal(s)) }
 
+// started waits until all processes train.
+func (b *bench) started(all ...*trainer) {
+	b.t.Helper()
+	for _, p := range all {
+		require.Eventually(b.t, func() bool { return p.step.Load() > 0 }, startTime, pollTime)
+	}
+}
+
 // goesOn waits for further steps.
 func (p *trainer) goesOn() {
 	p.t.Helper()
 	steps := p.step.Load()
-	require.Eventually(p.t, func() bool { return p.step.Load() > steps+10 }, startTime, time.Millisecond)
+	require.Eventually(p.t, func() bool { return p.step.Load() > steps+10 }, turnTime, time.Millisecond)
 }
 
 // end ends the process, which must not have lost a step.
@@ -136,5 +149,5 @@ func (b *bench) untilState(job growth.PodUID, state turn.State) {
 func (b *bench) untilSwitches() {
 	b.t.Helper()
 	before, _ := b.gaps()
-	require.Eventually(b.t, func() bool { now, _ := b.gaps(); return now >= before+4 }, startTime, time.Millisecond)
+	require.Eventually(b.t, func() bool { now, _ := b.gaps(); return now >= before+4 }, turnTime, pollTime)
 }
