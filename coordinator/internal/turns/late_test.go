@@ -110,7 +110,10 @@ func TestServer_AProcessThatConnectsAfterAStopDoesNotComputeAlone(t *testing.T) 
 func TestServer_ASecondProcessConnectsDuringAStop(t *testing.T) {
 	for name, stopped := range map[string]bool{"before the first has stopped": false, "after": true} {
 		t.Run(name, func(t *testing.T) {
-			b := serveBy(t, patient, "several", "single")
+			t.Parallel()
+			config := patient
+			config.Period = 2 * time.Second // the single process still has the turn when the second one connects
+			b := serveBy(t, config, "several", "single")
 			b.plan(map[string]float64{"several": .5, "single": .5})
 			first := b.dial("several", wire.Process{})
 			single := b.waiting("single")
