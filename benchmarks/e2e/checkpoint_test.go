@@ -51,14 +51,16 @@ var damages = map[string]func(t *testing.T, path string){
 func TestCheckpoint(t *testing.T) {
 	s := newStage(t)
 	for name, damage := range damages {
-		t.Run(name, func(t *testing.T) { s.checkpointLost(t, damage) })
+		// Each case has pods of its own: events outlive their pods.
+		t.Run(name, func(t *testing.T) { s.checkpointLost(t, strings.ReplaceAll(name, " ", "-"), damage) })
 	}
 }
 
 // checkpointLost runs a job on each GPU of a node. Its kubelet forgets them. The jobs go on, and no other pod gets their
 // units.
-func (s *stage) checkpointLost(t *testing.T, damage func(t *testing.T, path string)) {
-	names := []string{"first", "second", "small", "large"}
+func (s *stage) checkpointLost(t *testing.T, prefix string, damage func(t *testing.T, path string)) {
+	names := []string{prefix + "-first", prefix + "-second", prefix + "-small", prefix + "-large"}
+	small, large := names[2], names[3]
 	t.Cleanup(func() {
 		s.remove(t, names...)
 		s.awaitDeletion(t, names...)
@@ -76,16 +78,16 @@ func (s *stage) checkpointLost(t *testing.T, damage func(t *testing.T, path stri
 
 	damage(t, s.checkpoint(t))
 	require.NoError(t, s.local.RestartKubelet(t.Context(), "node-1"))
-	s.create(t, s.longJob("small", "4Gi"))
-	eventually(t, "a job that fits next to the others trains", startTime, func() bool { return s.step(t, "small") > 0 })
-	found := s.ids(t, "small")
+	s.create(t, s.longJob(small, "4Gi"))
+	eventually(t, "a job that fits next to the others trains", startTime, func() bool { return s.step(t, small) > 0 })
+	found := s.ids(t, small)
 	require.Len(t, found, 4)
 	for _, id := range found {
 		require.False(t, held[id], "unit %s is that of a running job", id)
 	}
-	s.create(t, s.longJob("large", "5Gi"))
-	eventually(t, "a job that does not fit waits", time.Minute, func() bool { return s.hasEvent(t, "large", "FailedScheduling", "") })
-	require.Equal(t, corev1.PodPending, s.pod(t, "large").Status.Phase)
+	s.create(t, s.longJob(large, "5Gi"))
+	eventually(t, "a job that does not fit waits", time.Minute, func() bool { return s.hasEvent(t, large, "FailedScheduling", "") })
+	require.Equal(t, corev1.PodPending, s.pod(t, large).Status.Phase)
 	s.forgottenJobsGoOn(t, names[:2])
 }
 
