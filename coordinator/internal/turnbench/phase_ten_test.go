@@ -17,7 +17,7 @@ type planned struct {
 	steps      int
 }
 
-// Kinds with the steps that take about a quarter of a minute each, on one core and on an H100.
+// Kinds with the steps that take about a quarter of a minute each on one core, and at most three quarters on an H100.
 var lengths = []struct {
 	kind           string
 	emulated, cuda int
@@ -28,9 +28,10 @@ var lengths = []struct {
 // schedule returns ten jobs that arrive within 50 s, with 0.5 to 1.5 times the usual length. It is the same in all repeats.
 func (b *bench) schedule() []planned {
 	random := rand.New(rand.NewPCG(2, 0))
-	count, part, spread := 10, *lengthArg, 50*time.Second
+	length := *lengthArg
+	count, part, spread := 10, length, 50*time.Second
 	if *quickRun {
-		count, part, spread = 4, .15**lengthArg, 5*time.Second
+		count, part, spread = 4, .15*length, 5*time.Second
 	}
 	var jobs []planned
 	for i := range count {

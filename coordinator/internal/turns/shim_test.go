@@ -22,7 +22,7 @@ import (
 
 const (
 	// startTime bounds the time in which processes start, and turnTime that in which they take turns, on a busy machine. The latter
-	// is shorter than the timeout of patient, which would hide a stop that nobody answers.
+	// is shorter than the timeout of patient, which would hide a stop that is not answered.
 	startTime, turnTime = 3 * time.Minute, 40 * time.Second
 	// pollTime is the time between two looks at the metrics, which are expensive to gather.
 	pollTime = 20 * time.Millisecond
