@@ -11,8 +11,10 @@
 //	runs/<node>/<program>                   coordinator    ProgramRuns   while the writer is alive
 //	jobs/<pod uid>/sample                   coordinator    Sample        while the writer is alive
 //	jobs/<pod uid>/advice                   tuner          Advice        until the job ends
+//	jobs/<pod uid>/origin                   extender       Sample        one hour from the placement of a pod that continues a job
 //	models/interference                     tuner          Interference  persistent
 //	models/peaks                            tuner          Peaks         persistent
+//	models/loaders                          tuner          Loaders       persistent
 //	models/programs/<program>               tuner          ProgramModel  persistent
 //	moves/<pod uid>                         extender       Move          until completed, plus one hour
 //	moved/<job>                             extender       MovedJob      while the job exists, plus three days

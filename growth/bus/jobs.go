@@ -150,16 +150,20 @@ type GPUTime struct {
 	SetSpeed float64        `json:"setSpeed,omitempty"`
 }
 
-// ETA is when a job is expected to end by the shares that the policy is expected to give it, if no further job arrives.
+// ETA is when a job is expected to end, if no further job arrives. By which shares depends on the policy: see docs/policies.md.
 type ETA struct {
 	gpushare.ETA
+	// Left is the time from the sample to Likely, in seconds; absent in samples of earlier releases. See Sample.Left.
+	Left *growth.Seconds `json:"leftSeconds,omitempty"`
 	// Remaining is the work to the job's end.
 	Remaining remaining.Estimate `json:"remaining"`
 }
 
 // Deadline is when a job's user needs its result, and whether it is expected by then.
 type Deadline struct {
-	At     time.Time       `json:"at"`
+	At time.Time `json:"at"`
+	// Left is the time from the sample to At, in seconds, negative after it; absent in samples of earlier releases. See LeftAt.
+	Left   *growth.Seconds `json:"leftSeconds,omitempty"`
 	Status deadline.Status `json:"status"`
 	// LateBy is by how many seconds the job is expected to end after the deadline; negative before it. Absent while that is
 	// unknown, and once the status is final.

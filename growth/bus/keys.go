@@ -24,6 +24,7 @@ const (
 	KindSpeeds      Kind = "speeds"
 	KindSample      Kind = "sample"
 	KindAdvice      Kind = "advice"
+	KindOrigin      Kind = "origin"
 	KindModel       Kind = "models"
 	KindMove        Kind = "moves"
 	KindMoved       Kind = "moved"
@@ -102,6 +103,9 @@ func SampleKey(pod growth.PodUID) string { return Jobs + string(pod) + "/" + str
 
 // AdviceKey returns the key of the tuner's advice for a job.
 func AdviceKey(pod growth.PodUID) string { return Jobs + string(pod) + "/" + string(KindAdvice) }
+
+// OriginKey returns the key of what was known about a job before it moved. pod is the one that continues the job.
+func OriginKey(pod growth.PodUID) string { return Jobs + string(pod) + "/" + string(KindOrigin) }
 
 // ModelKey returns the key of a learned model.
 func ModelKey(name string) string { return Models + name }
@@ -218,6 +222,8 @@ func (k Key) String() string {
 		return SampleKey(k.Pod)
 	case KindAdvice:
 		return AdviceKey(k.Pod)
+	case KindOrigin:
+		return OriginKey(k.Pod)
 	case KindModel, KindMoved:
 		return Prefix + string(k.Kind) + "/" + k.Name
 	case KindMove, KindRefusal, KindWidth:

@@ -25,6 +25,7 @@ func TestParseKey_InvertsTheBuilders(t *testing.T) {
 		"epoch":       {bus.EpochKey("n1", "GPU-5c7f"), bus.Key{Kind: bus.KindEpoch, Node: "n1", GPU: "GPU-5c7f"}},
 		"sample":      {bus.SampleKey("0f4b-11"), bus.Key{Kind: bus.KindSample, Pod: "0f4b-11"}},
 		"advice":      {bus.AdviceKey("0f4b-11"), bus.Key{Kind: bus.KindAdvice, Pod: "0f4b-11"}},
+		"origin":      {bus.OriginKey("0f4b-11"), bus.Key{Kind: bus.KindOrigin, Pod: "0f4b-11"}},
 		"model":       {bus.ModelKey("interference"), bus.Key{Kind: bus.KindModel, Name: "interference"}},
 		"move":        {bus.MoveKey("uid"), bus.Key{Kind: bus.KindMove, Pod: "uid"}},
 		"moved":       {bus.MovedKey("owner.2"), bus.Key{Kind: bus.KindMoved, Name: "owner.2"}},

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"github.com/trellis-gpu/trellis/growth/interference"
+	"github.com/trellis-gpu/trellis/growth/loader"
 	"github.com/trellis-gpu/trellis/growth/peaks"
 	"github.com/trellis-gpu/trellis/growth/programs"
 )
@@ -24,6 +25,21 @@ const PeaksModel = "peaks"
 type Peaks struct {
 	Header
 	Runs []peaks.Run `json:"runs"`
+}
+
+// LoadersModel is the name of the model that Loaders records.
+const LoadersModel = "loaders"
+
+// Loaders are the measurements of data loaders by which the tuner predicts jobs of the same programs, the latest program last.
+type Loaders struct {
+	Header
+	Programs []ProgramLoaders `json:"programs"`
+}
+
+// ProgramLoaders are measurements of one program, the newest last.
+type ProgramLoaders struct {
+	Program      programs.ID          `json:"program"`
+	Measurements []loader.Measurement `json:"measurements"`
 }
 
 // ProgramRuns are the last runs of a program on one node, published by its coordinator. Readers ignore runs that are not valid,

@@ -1,6 +1,8 @@
 package bus
 
 import (
+	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -17,6 +19,9 @@ type Move struct {
 	Header
 	Pod  growth.PodRef `json:"pod"`
 	Move move.Record   `json:"move"`
+	// Sample is the last Sample of the pod that moves, from the state Saved until the record of its successor's origin is written.
+	// That of the bus is deleted with the pod.
+	Sample json.RawMessage `json:"sample,omitempty"`
 }
 
 // MovedJob is the past moves of a job. Its key names the job: see move.Identity.Job.
@@ -27,7 +32,24 @@ type MovedJob struct {
 	Written time.Time     `json:"written"`
 	// Kind identifies jobs of one program, whose moves take about as long; empty if it is unknown.
 	Kind interference.Kind `json:"kind,omitempty"`
+	// Owner is the controller of the job's pods, as KIND/NAME; empty for a pod without one.
+	Owner string `json:"owner,omitempty"`
+	// Names are those of the last pods that moved, or that continued the job, the newest last.
+	Names []string `json:"names,omitempty"`
 	move.History
+}
+
+// maxNames bounds the names of a MovedJob.
+const maxNames = 8
+
+// Seen notes a pod of the job. A later one is the job's pod.
+func (j *MovedJob) Seen(pod growth.PodRef) {
+	j.Pod = pod
+	if n := len(j.Names); n > 0 && j.Names[n-1] == pod.Name {
+		return // a controller has given its name again
+	}
+	j.Names = append(slices.Clone(j.Names), pod.Name)
+	j.Names = j.Names[max(0, len(j.Names)-maxNames):]
 }
 
 // GangRanks is what a node says about its ranks of a job on several nodes, while the job is to stop or to save. The node with

@@ -34,7 +34,14 @@ func Expect(c Config, s State, jobs []Job) []End {
 	for i, j := range jobs {
 		accounts[i] = s.Accounts[j.ID]
 	}
-	return ends(simulate(c, s, jobs), jobs, accounts, c.Cores.Cores())
+	f := simulate(c, s, jobs)
+	all := ends(f, jobs, accounts, c.Cores.Cores())
+	for i := range all {
+		if all[i].Known {
+			all[i].Low = f.servedEarlier(i, all[i], jobs, accounts)
+		}
+	}
+	return all
 }
 
 // ExpectFair returns when jobs end if they share by their weights, as under policies that know no sizes.
@@ -193,6 +200,41 @@ func (f forecast) interval(job int, work remaining.Estimate, accounts []Account,
 		Likely: growth.Seconds(likely),
 		High:   growth.Seconds(likely + math.Hypot(late, f.others(job, likely, accounts, cores, false))),
 	}, true
+}
+
+// servedEarlier returns the lower bound of an end, given the interval for the order in which the policy serves the jobs now. That order
+// depends on their targets: until these are known, a job that competes with others may be served first.
+func (f forecast) servedEarlier(job int, at End, jobs []Job, accounts []Account) growth.Seconds {
+	const part = 0.9 // a tenth of the ends may be before the interval
+	a, doubt, competes := accounts[job], jobs[job].doubt(), false
+	for k, other := range accounts {
+		if k == job || other.Ended || !together(other, a) {
+			continue
+		}
+		competes = true
+		if Sized(other.Remaining) && f.timeAt(k, other.Remaining.Likely) <= float64(at.Likely) {
+			doubt = max(doubt, jobs[k].doubt())
+		}
+	}
+	if !competes || a.Limit <= 0 {
+		return at.Low
+	}
+	first := growth.Seconds(float64(a.Remaining.Low) / a.Limit)
+	order := part * doubt * float64(max(0, at.Likely-first))
+	low := at.Likely - growth.Seconds(math.Hypot(float64(at.Likely-at.Low), order))
+	return max(low, min(at.Low, first))
+}
+
+// doubt is how uncertain the work to the job's target is, 0..1. Similar jobs have shown it well enough.
+func (j Job) doubt() float64 {
+	switch t := j.ToTarget; {
+	case j.TargetFromSimilar, t.Known && t.High <= 0:
+		return 0
+	case !t.Known:
+		return 1
+	default:
+		return min(1, float64(t.High-t.Low)/float64(t.High))
+	}
 }
 
 // speedBefore returns how fast a job works just before a time.

@@ -122,6 +122,61 @@ func TestExpect_Coverage(t *testing.T) {
 	}
 }
 
+// Which of two equal jobs is served first depends on their targets. Until both are known, either may be the first.
+func TestExpect_TheOrderMayChange(t *testing.T) {
+	similar := remaining.Estimate{Low: 20, Likely: 40, High: 100, Known: true}
+	for name, tc := range map[string]struct {
+		first, second remaining.Estimate // the work to the targets
+		fromSimilar   bool
+		low           [2]float64 // bounds of Low of the job that is expected to end last
+	}{
+		"both targets are known":            {first: remaining.Exact(10), second: remaining.Exact(20), low: [2]float64{198, 202}},
+		"both are from similar jobs":        {first: similar, second: similar, fromSimilar: true, low: [2]float64{198, 202}},
+		"that of the first is unknown":      {second: remaining.Exact(20), low: [2]float64{100, 115}},
+		"that of the second is unknown":     {first: remaining.Exact(10), low: [2]float64{100, 115}},
+		"that of the first is little known": {first: similar, second: remaining.Exact(60), low: [2]float64{120, 135}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := config(fairfinish.Finish, 1)
+			jobs := []fairfinish.Job{
+				{ID: "first", Remaining: remaining.Exact(100), ToTarget: tc.first, TargetFromSimilar: tc.fromSimilar},
+				{ID: "second", Remaining: remaining.Exact(100), ToTarget: tc.second, TargetFromSimilar: tc.fromSimilar},
+			}
+			state, _ := fairfinish.Decide(c, fairfinish.State{}, epoch, jobs)
+			all := fairfinish.Expect(c, state, jobs)
+			last := all[0]
+			if all[1].Likely > last.Likely {
+				last = all[1]
+			}
+			require.InDelta(t, 200, float64(last.Likely), 2)
+			require.GreaterOrEqual(t, float64(last.Low), tc.low[0])
+			require.LessOrEqual(t, float64(last.Low), tc.low[1])
+			require.LessOrEqual(t, float64(last.High), 202.0)
+		})
+	}
+}
+
+// No other job can be served before or after a job that is alone. No job ends before it could end alone.
+func TestExpect_TheOrderOfOneJob(t *testing.T) {
+	c := config(fairfinish.Balanced, 1)
+	size := remaining.Estimate{Low: 50, Likely: 100, High: 150, Known: true}
+	for name, jobs := range map[string][]fairfinish.Job{
+		"alone":                  {{ID: "a", Remaining: size}},
+		"next to a small job":    {{ID: "a", Remaining: size}, {ID: "b", Remaining: remaining.Exact(1)}},
+		"next to one like it":    {{ID: "a", Remaining: size}, {ID: "b", Remaining: size}},
+		"next to an unsized job": {{ID: "a", Remaining: size}, {ID: "b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			state, _ := fairfinish.Decide(c, fairfinish.State{}, epoch, jobs)
+			low := float64(fairfinish.Expect(c, state, jobs)[0].Low)
+			require.GreaterOrEqual(t, low, 49.9)
+			if len(jobs) == 1 {
+				require.InDelta(t, 50, low, 0.1)
+			}
+		})
+	}
+}
+
 func TestExpect_UnknownSizes(t *testing.T) {
 	c := config(fairfinish.Balanced, 1)
 	jobs := []fairfinish.Job{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/internal/race"
 )
 
 const interval = 10.0
@@ -24,7 +25,7 @@ func config(objective fairfinish.Objective, cores float64) fairfinish.Config {
 }
 
 func seeds(t *testing.T, n int) int {
-	if testing.Short() {
+	if testing.Short() || race.Enabled {
 		return n / 5
 	}
 	return n

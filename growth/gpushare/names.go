@@ -32,6 +32,9 @@ const (
 	CheckpointAnnotation = "gpushare/checkpoint"
 	// CheckpointPathAnnotation is the file that a job with "signal:SIGUSR1" writes: a path in the container, on a volume.
 	CheckpointPathAnnotation = "gpushare/checkpoint-path"
+	// CheckpointVolumeAnnotation set to "shared" says that all nodes read the same files at the path of the checkpoint, where Trellis
+	// cannot know that: an inline CSI volume, a folder that each node mounts, or what the container mounts itself.
+	CheckpointVolumeAnnotation = "gpushare/checkpoint-volume"
 	// PausedAnnotation set to "true" on a running pod releases its turns of the GPU and its CPU until it is removed. The pod
 	// keeps its memory.
 	PausedAnnotation = "gpushare/paused"
@@ -76,13 +79,14 @@ const (
 	ETAAnnotation = "gpushare/eta"
 	// RequestAnnotation is the CPU request with which the pod was created. A resize overwrites the one in the spec.
 	RequestAnnotation = "gpushare/cpu-request"
-	// SavedAnnotation answers SaveAnnotation: its value, and the checkpoint or the reason why there is none (Saved).
+	// SavedAnnotation answers SaveAnnotation: its value, and the checkpoint or the reason why there is none (Saved). A pod that
+	// continues a job after a move has the checkpoint that was saved for the move.
 	SavedAnnotation = "gpushare/saved"
 	// MovingAnnotation is the ID of a move of the pod's job, and whether the pod may be evicted for it, "granted" or
 	// "withdrawn", as after a move that has ended early. A pod of a controller that continues the job has "continues".
 	MovingAnnotation = "gpushare/moving"
-	// MovesAnnotation lists the last moves of the pod's job, one a line, the newest last: when it ended, from, to, state, seconds,
-	// and the reason.
+	// MovesAnnotation lists the last moves of the pod's job, one a line, the newest last: when it ended, from, to, state, seconds with
+	// their parts, and the reason.
 	MovesAnnotation = "gpushare/moves"
 	// PlacedAnnotation is the node where the pod has its room, and since when all pods of its gang have.
 	PlacedAnnotation = "gpushare/placed"

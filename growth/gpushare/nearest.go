@@ -25,6 +25,7 @@ func UserAnnotations() []string {
 		TuneAnnotation,
 		CheckpointAnnotation,
 		CheckpointPathAnnotation,
+		CheckpointVolumeAnnotation,
 		PausedAnnotation,
 		SaveAnnotation,
 		MoveAnnotation,
@@ -71,7 +72,7 @@ func UnknownMessage(name string) string {
 		hint = ": did you mean " + nearest + "?"
 	}
 	return fmt.Sprintf("annotation %s is not known%s Users set gpushare/gpu-mem, gpu-count, gpu-cores, metric, target, "+
-		"priority, deadline, elastic, gang, progress, tune, checkpoint, checkpoint-path, paused, save and move", name, hint)
+		"priority, deadline, elastic, gang, progress, tune, checkpoint, checkpoint-path, checkpoint-volume, paused, save and move", name, hint)
 }
 
 // minSimilarity is the similarity in thousandths below which two names have nothing in common.
@@ -134,6 +135,7 @@ func spellings() []spelling {
 		{"tune", "tune"},
 		{"checkpoint", "checkpoint"},
 		{"checkpointpath", "checkpoint-path"},
+		{"checkpointvolume", "checkpoint-volume"},
 		{"paused", "paused"},
 		{"save", "save"},
 		{"move", "move"},

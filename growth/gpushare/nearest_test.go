@@ -34,7 +34,7 @@ func TestNearest_FindsEachNameWithOneMistake(t *testing.T) {
 }
 
 func TestUnknownMessage_WithoutANearestName(t *testing.T) {
-	require.Equal(t, "annotation gpushare/quux is not known. Users set gpushare/gpu-mem, gpu-count, gpu-cores, metric, target, priority, deadline, elastic, gang, progress, tune, checkpoint, checkpoint-path, paused, save and move",
+	require.Equal(t, "annotation gpushare/quux is not known. Users set gpushare/gpu-mem, gpu-count, gpu-cores, metric, target, priority, deadline, elastic, gang, progress, tune, checkpoint, checkpoint-path, checkpoint-volume, paused, save and move",
 		gpushare.UnknownMessage("gpushare/quux"))
 }
 

@@ -65,10 +65,21 @@ func parseCheckpointPath(value string, s *Spec) error {
 		return fmt.Errorf("is missing: it names the file that the job writes on %s, such as \"/checkpoints/job.pt\"", s.Signal.Name)
 	case !signal:
 		return fmt.Errorf("is for jobs with %s: signal:SIGUSR1; others name their file with gpushare.on_save()", CheckpointAnnotation)
+	case strings.Contains(value, "://"):
+		return fmt.Errorf("is a URL, and Trellis must see the file that the job writes on %s: mount the bucket as a volume and name the path there, "+
+			"or save with gpushare.on_save()", s.Signal.Name)
 	case len(value) > maxPath || !pathPattern.MatchString(value) || climbs.MatchString(value):
 		return fmt.Errorf("needs the absolute path of a file inside the container, as in \"/checkpoints/job.pt\"")
 	}
 	s.Signal.Path = value
+	return nil
+}
+
+func parseCheckpointVolume(value string, s *Spec) error {
+	if value != "" && value != "shared" {
+		return fmt.Errorf("is not \"shared\": leave it out unless all nodes read the same files at the path of the checkpoint")
+	}
+	s.CheckpointShared = value == "shared"
 	return nil
 }
 

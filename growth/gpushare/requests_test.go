@@ -47,6 +47,8 @@ func TestParse_CheckpointBySignal(t *testing.T) {
 	require.ErrorContains(t, err, "annotation gpushare/checkpoint-path: is missing: it names the file that the job writes on SIGUSR1")
 	_, err = parse("socket", "/ckpt/a.pt")
 	require.ErrorContains(t, err, "is for jobs with gpushare/checkpoint: signal:SIGUSR1")
+	_, err = parse("signal:SIGUSR2", "s3://bucket/a.pt")
+	require.ErrorContains(t, err, "is a URL, and Trellis must see the file that the job writes on SIGUSR2: mount the bucket as a volume")
 	for _, invalid := range []string{
 		"a.pt", "/", "/ckpt/", "//a.pt", "/ckpt/../a.pt", "/ckpt/..", "/./a.pt", "/ckpt/.", "/a\nb", "/" + strings.Repeat("x", 512),
 	} {

@@ -11,7 +11,7 @@ import (
 type Saved struct {
 	// Request is the value of SaveAnnotation that this answers.
 	Request string
-	// Step, SHA256 and Path describe the checkpoint. Path is in the job's container.
+	// Step, SHA256 and Path describe the checkpoint. Path is in the job's container, or a URL.
 	Step   int64
 	SHA256 string
 	Path   string
@@ -19,7 +19,21 @@ type Saved struct {
 	Failed string
 }
 
-var savedPattern = regexp.MustCompile(`^(\S{1,64}) step=([0-9]{1,18}) sha256=([0-9a-f]{64}) path=(/.*)$`)
+// movedRequest begins the Request of what a job has saved before it moved. No user can write such a request.
+const movedRequest = ".moved-"
+
+// BeforeMove returns what a job has saved for a move, as the pod that continues the job carries it.
+func (s Saved) BeforeMove(id string) Saved {
+	s.Request = movedRequest + id
+	return s
+}
+
+// IsBeforeMove reports whether another pod has saved this, and the job has moved from there.
+func (s Saved) IsBeforeMove() bool {
+	return strings.HasPrefix(s.Request, movedRequest) && s.Failed == ""
+}
+
+var savedPattern = regexp.MustCompile(`^(\S{1,64}) step=([0-9]{1,18}) sha256=([0-9a-f]{64}) path=(.+)$`)
 
 // String returns the value: "REQUEST step=N sha256=HEX path=PATH", or "REQUEST failed: REASON".
 func (s Saved) String() string {
@@ -35,7 +49,7 @@ func ParseSaved(value string) (Saved, error) {
 		return Saved{Request: request, Failed: reason}, nil
 	}
 	fields := savedPattern.FindStringSubmatch(value)
-	if fields == nil {
+	if fields == nil || !strings.HasPrefix(fields[4], "/") && !IsURL(fields[4]) {
 		return Saved{}, fmt.Errorf("annotation %s: %.200q does not describe a checkpoint", SavedAnnotation, value)
 	}
 	step, err := strconv.ParseInt(fields[2], 10, 64)

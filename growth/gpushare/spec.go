@@ -38,6 +38,8 @@ type Spec struct {
 	// Checkpoint is how the job saves on request, Signal what a job needs that saves by a signal.
 	Checkpoint Checkpoint
 	Signal     SaveSignal
+	// CheckpointShared is set if the user says that all nodes read the same files at the path of the checkpoint.
+	CheckpointShared bool
 	// Tune lists the knobs that Trellis may turn while the job runs.
 	Tune []Knob
 }
@@ -149,6 +151,7 @@ func parse(annotations map[string]string, needsMemory bool) (Spec, error) {
 		{TuneAnnotation, parseTune},
 		{CheckpointAnnotation, parseCheckpoint},
 		{CheckpointPathAnnotation, parseCheckpointPath},
+		{CheckpointVolumeAnnotation, parseCheckpointVolume},
 	} {
 		value, ok := annotations[p.name]
 		if !ok && p.name == MemoryAnnotation {

@@ -20,13 +20,13 @@ const (
 // Measurement is the throughput of a job over an interval in which neither workers nor batch size change.
 type Measurement struct {
 	// Loaders is the number of workers per device; 0 means that the job loaded in its own process.
-	Loaders int
+	Loaders int `json:"loaders"`
 	// Rate is the number of samples per second and device.
-	Rate growth.PerSecond
+	Rate growth.PerSecond `json:"samplesPerSecond"`
 	// Batch is the number of samples of a step.
-	Batch int
+	Batch int `json:"batch"`
 	// Waiting is the fraction of a step in which the job waited for data.
-	Waiting growth.Share
+	Waiting growth.Share `json:"waiting"`
 }
 
 // Measured converts the report of one step to a Measurement. step is the duration of the step, of which the job waited

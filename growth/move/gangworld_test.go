@@ -16,10 +16,11 @@ func (w *gangCluster) control(r *rank) {
 		r.old.version++
 	}
 	has := r.old != nil && r.old.owned && !r.old.terminating && !r.broken
+	r.finished = r.finished || has && r.old.ended || r.new != nil && r.new.ended
 	switch {
 	case has && r.new != nil && r.new.node == "":
 		r.new = nil
-	case !has && r.new == nil && w.ends == 0:
+	case !has && r.new == nil && !r.finished:
 		r.new = &pod{name: "new"}
 	}
 }
@@ -92,7 +93,7 @@ func (w *gangCluster) live() {
 			}
 		}
 	case 6:
-		if p := r.new; p != nil && p.node != "" && !p.running && !p.ended && w.ends == 0 {
+		if p := r.new; p != nil && p.node != "" && !p.running && !p.ended {
 			p.running, w.step = true, w.disk // all ranks start from the checkpoint
 		}
 	case 7:
@@ -108,17 +109,32 @@ func (w *gangCluster) live() {
 	}
 }
 
-// disturb lets something fail: a coordinator, or the old pod of a rank, which has a controller that replaces it.
+// disturb lets something fail: a coordinator, a process, or a pod of a rank, which has a controller that replaces it.
 func (w *gangCluster) disturb(r *rank) {
 	if w.calm {
 		return
 	}
 	w.held = w.held && w.dice.IntN(3) > 0
-	if w.bare || r.old == nil || !r.old.running || w.dice.IntN(20) > 0 {
+	switch w.dice.IntN(20) {
+	case 0:
+		w.breakOld(r)
+	case 1: // a process: kubelet starts it again, and all ranks continue from their checkpoint
+		w.step = min(w.step, w.disk)
+	case 2:
+		if p := r.new; p != nil && !w.bare && r.old == nil && !p.ended {
+			r.new = nil // somebody deletes it
+			r.deleted++
+		}
+	}
+}
+
+// breakOld lets the old pod of a rank fail, or somebody deletes it.
+func (w *gangCluster) breakOld(r *rank) {
+	if w.bare || r.old == nil || !r.old.running {
 		return
 	}
 	if w.dice.IntN(2) == 0 {
-		r.old = nil // somebody deletes it
+		r.old = nil
 		return
 	}
 	r.old.running, r.old.ended, r.broken = false, true, true
@@ -131,7 +147,7 @@ func (w *gangCluster) remove(r *rank) {
 	switch {
 	case o == nil:
 	case o.terminating, o.ended && (o.owned || w.bare && r.record.Ended):
-		o.running = false
+		r.finished = r.finished || o.ended && !r.broken
 		r.old = nil
 	}
 }

@@ -26,6 +26,16 @@ type Past struct {
 	Pods int `json:"pods,omitempty"`
 	// Took is the time of the whole move.
 	Took growth.Seconds `json:"tookSeconds,omitempty"`
+	// Replaced is the part of it from the checkpoint until the successor had a node, if the move is done. It depends on the cluster
+	// more than on the job. Records of earlier releases do not have it.
+	Replaced growth.Seconds `json:"replacedSeconds,omitempty"`
+	// Save is the part of it until the checkpoint was complete, Start that from the node of the successor until its containers ran, and
+	// Restore that until its first step after the checkpoint. They depend on the job.
+	Save    growth.Seconds `json:"saveSeconds,omitempty"`
+	Start   growth.Seconds `json:"startSeconds,omitempty"`
+	Restore growth.Seconds `json:"restoreSeconds,omitempty"`
+	// NoImage is set if the node did not have the job's image, so that Start is mostly the time to pull it.
+	NoImage bool `json:"noImage,omitempty"`
 	// Ended is when it ended, and New the pod that continues the job.
 	Ended time.Time     `json:"ended"`
 	New   growth.PodUID `json:"new,omitempty"`
@@ -64,6 +74,14 @@ func (h History) With(r Record) History {
 	if r.On != "" {
 		p.To = r.On
 	}
+	if r.State == Done {
+		cost := r.Cost()
+		p.Replaced = growth.Seconds((cost.Evict + cost.Place).Seconds())
+		p.Save = growth.Seconds(cost.Save.Seconds())
+		p.Start = growth.Seconds(cost.Start.Seconds())
+		p.Restore = growth.Seconds(cost.Restore.Seconds())
+		p.NoImage = r.NoImage
+	}
 	if r.Gang != nil {
 		p.Pods = len(r.Gang.Pods)
 	}
@@ -97,8 +115,7 @@ func (p Past) String() string {
 		reason += "; ended early: " + p.Why
 	}
 	to := cmp.Or(p.To, "-")
-	took := fmt.Sprintf("%.1f", float64(p.Took))
-	line := []string{p.Ended.UTC().Format(time.RFC3339), string(p.From), string(to), string(p.State), took, flat(reason)}
+	line := []string{p.Ended.UTC().Format(time.RFC3339), string(p.From), string(to), string(p.State), p.times(), flat(reason)}
 	return strings.Join(line, "\t")
 }
 
@@ -122,18 +139,6 @@ func (h History) Continues(pod growth.PodUID) bool {
 		}
 	}
 	return false
-}
-
-// Cost returns the mean time of the moves that have succeeded. ok is false if none has.
-func (h History) Cost() (mean growth.Seconds, ok bool) {
-	n := 0
-	for _, p := range h.Past {
-		if p.State == Done {
-			mean += p.Took
-			n++
-		}
-	}
-	return mean / growth.Seconds(max(1, n)), n > 0
 }
 
 // A job whose move has failed waits for the first of these, and twice as long after each further failure.

@@ -2,6 +2,7 @@ package move_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,8 +41,11 @@ func TestHistory_HasTheTimeOfAMove(t *testing.T) {
 	cost, ok := h.Cost()
 	require.True(t, ok)
 	require.Equal(t, growth.Seconds(15), cost)
+	require.Equal(t, growth.Seconds(7), h.Past[0].Replaced, "3 s until the old pod is gone, and 4 s until the new one has a node")
+	require.Equal(t, growth.Seconds(3), h.Past[0].Save)
+	require.Equal(t, growth.Seconds(5), h.Past[0].Restore)
 	require.Zero(t, h.Retry())
-	require.Equal(t, "2026-01-01T00:00:15Z\ta\tb\tDone\t15.0\trequested", h.String())
+	require.Equal(t, "2026-01-01T00:00:15Z\ta\tb\tDone\t15.0 (save 3.0, replace 7.0, start 0.0, restore 5.0)\trequested", h.String())
 	h = h.With(move.Record{ID: "n", From: "b", State: move.Aborted, Since: now, Began: now, Because: "a\tpod\nwaits", Why: "disk full"})
 	require.Equal(t, "2026-01-01T00:00:00Z\tb\t-\tAborted\t0.0\ta pod waits; ended early: disk full", h.Past[1].String())
 }
@@ -70,4 +74,63 @@ func TestIdentity_Job(t *testing.T) {
 	} {
 		require.Equal(t, want, p.Job())
 	}
+}
+
+// The time of a move has parts, and the next move of the job is expected to take as long as them. An image is pulled only to a node
+// that does not have it.
+func TestHistory_HasThePartsOfAMove(t *testing.T) {
+	done := func(id string, noImage bool, start, restore int) move.Record {
+		at := func(s int) time.Time { return now.Add(time.Duration(s) * time.Second) }
+		r := move.Record{ID: id, From: "a", On: "b", State: move.Done, Gone: true, Began: now, Since: at(10 + start + restore), NoImage: noImage}
+		r.Times = move.Times{Saved: at(3), Evicted: at(6), Placed: at(10), Started: at(10 + start), Restored: r.Since}
+		return r
+	}
+	earlier := done("m", false, 0, 8)
+	earlier.Times.Started = time.Time{}
+	for name, tc := range map[string]struct {
+		moves      []move.Record
+		last       string
+		cost, pull growth.Seconds
+	}{
+		"the node has the image":                   {[]move.Record{done("m", false, 2, 5)}, "17.0 (save 3.0, replace 7.0, start 2.0, restore 5.0)", 17, 0},
+		"the node pulls the image":                 {[]move.Record{done("m", true, 42, 5)}, "57.0 (save 3.0, replace 7.0, start 42.0 with its image, restore 5.0)", 15, 42},
+		"both":                                     {[]move.Record{done("m", true, 42, 5), done("n", false, 2, 5)}, "17.0 (save 3.0, replace 7.0, start 2.0, restore 5.0)", 16, 42},
+		"an earlier release has begun the move":    {[]move.Record{earlier}, "18.0 (save 3.0, replace 7.0, start 0.0, restore 8.0)", 18, 0},
+		"no part is known of one that ended early": {[]move.Record{{ID: "m", State: move.Aborted, Began: now, Since: now.Add(time.Second)}}, "1.0", 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var h move.History
+			for _, r := range tc.moves {
+				h = h.With(r)
+			}
+			cost, _ := h.Cost()
+			pull, _ := h.Pull()
+			require.Equal(t, tc.cost, cost)
+			require.Equal(t, tc.pull, pull)
+			require.Equal(t, tc.last, strings.Split(h.Past[len(h.Past)-1].String(), "\t")[4])
+		})
+	}
+}
+
+// The containers of the new pod start after its node is known, and before its first step.
+func TestNext_NotesWhenTheContainersStart(t *testing.T) {
+	r := move.Record{ID: "m", Old: "old", From: "a", State: move.Evicted, Since: now, Began: now, Checkpoint: &move.Checkpoint{Step: 40}}
+	r.Times = move.Times{Saved: now, Evicted: now}
+	placed := &move.Pod{UID: "new", Node: "b"}
+	at := now
+	for _, s := range []move.Seen{
+		{New: placed, NoImage: true},
+		{New: placed},
+		{New: placed, Started: true},
+		{New: placed, Started: true},
+		{New: placed, Started: true, Step: 40},
+		{New: placed, Started: true, Step: 40},
+	} {
+		at = at.Add(time.Second)
+		r, _ = move.DefaultLimits().Next(r, s, at)
+	}
+	require.Equal(t, move.Done, r.State)
+	require.True(t, r.NoImage)
+	require.Equal(t, 2*time.Second, r.Cost().Start)
+	require.Equal(t, 2*time.Second, r.Cost().Restore)
 }

@@ -37,11 +37,15 @@ type Seen struct {
 	// Checkpoint is the answer to the request to save for this move; SaveFailed is its reason if the job could not.
 	Checkpoint *Checkpoint
 	SaveFailed string
+	// CheckpointUnavailable is why the successor cannot read what the job has saved. It counts for all pods of a gang together.
+	CheckpointUnavailable string
 	// Refused is why the old pod is not evicted, such as a disruption budget. It counts for all pods of a gang together.
 	Refused string
 	// New is the successor; nil if there is none. Step is what it has reported since it started; 0 if nothing.
 	New  *Pod
 	Step int64
+	// Started is set once all its containers have started. NoImage is set while its node does not have all their images.
+	Started, NoImage bool
 	// Trouble is why its containers do not run. Fails is set if that will not pass by itself.
 	Trouble string
 	Fails   bool
@@ -100,6 +104,8 @@ func (l Limits) saving(r Record, seen Seen, now time.Time) Record {
 		return r.abort("the job did not save: "+seen.SaveFailed, now)
 	case seen.TargetLost != "":
 		return r.abort(seen.TargetLost, now)
+	case seen.CheckpointUnavailable != "":
+		return r.abort(seen.CheckpointUnavailable, now)
 	case seen.Checkpoint != nil:
 		r.Checkpoint = seen.Checkpoint
 		return r.enter(Saved, now)
@@ -147,7 +153,7 @@ func (l Limits) remains(r Record, seen Seen, now time.Time) bool {
 func (l Limits) evicted(r Record, seen Seen, now time.Time) Record {
 	switch {
 	case seen.New != nil && seen.New.Node != "":
-		r.New, r.On = seen.New.UID, seen.New.Node
+		r.New, r.On, r.NoImage = seen.New.UID, seen.New.Node, seen.NoImage
 		return r.enter(Placed, now)
 	case seen.TargetLost != "":
 		return r.abort(seen.TargetLost+"; the new pod may run on any node", now)
@@ -157,7 +163,23 @@ func (l Limits) evicted(r Record, seen Seen, now time.Time) Record {
 	return r
 }
 
+// observed adds to the record of a placed pod what its successor has shown so far: that its containers run, and the step with which it
+// has begun if that is before the saved one.
+func (r Record) observed(seen Seen, now time.Time) Record {
+	if seen.New == nil || seen.New.UID != r.New {
+		return r
+	}
+	if r.Behind == 0 && seen.Step < r.Checkpoint.Step {
+		r.Behind = seen.Step
+	}
+	if r.Times.Started.IsZero() && seen.Started {
+		r.Times.Started = now
+	}
+	return r
+}
+
 func (l Limits) placed(r Record, seen Seen, now time.Time) Record {
+	r = r.observed(seen, now)
 	switch {
 	case seen.New == nil || seen.New.UID != r.New:
 		return r.abort("the new pod was deleted", now)

@@ -31,11 +31,12 @@ func TestNext(t *testing.T) {
 		"it has ended before":                 {state: move.Proposed, seen: move.Seen{}, want: move.Aborted, because: "the job ended"},
 		"the target is full before it begins": {state: move.Proposed, seen: move.Seen{Old: old, TargetLost: "b is full"}, want: move.Aborted, because: "b is full"},
 
-		"it saves":           {state: move.Saving, seen: move.Seen{Old: old}, want: move.Saving},
-		"it has saved":       {state: move.Saving, seen: move.Seen{Old: old, Checkpoint: saved}, want: move.Saved},
-		"it could not save":  {state: move.Saving, seen: move.Seen{Old: old, SaveFailed: "disk full"}, want: move.Aborted, because: "the job did not save: disk full"},
-		"it does not answer": {state: move.Saving, seen: move.Seen{Old: old}, after: limits.Save + 1, want: move.Aborted, because: "the job did not save within 2m0s"},
-		"it ends meanwhile":  {state: move.Saving, seen: move.Seen{Old: ended, Checkpoint: saved}, want: move.Aborted, because: "the job ended while it saved"},
+		"it saves":                    {state: move.Saving, seen: move.Seen{Old: old}, want: move.Saving},
+		"it has saved":                {state: move.Saving, seen: move.Seen{Old: old, Checkpoint: saved}, want: move.Saved},
+		"it could not save":           {state: move.Saving, seen: move.Seen{Old: old, SaveFailed: "disk full"}, want: move.Aborted, because: "the job did not save: disk full"},
+		"its checkpoint stays behind": {state: move.Saving, seen: move.Seen{Old: old, Checkpoint: saved, CheckpointUnavailable: "it is on no volume"}, want: move.Aborted, because: "it is on no volume"},
+		"it does not answer":          {state: move.Saving, seen: move.Seen{Old: old}, after: limits.Save + 1, want: move.Aborted, because: "the job did not save within 2m0s"},
+		"it ends meanwhile":           {state: move.Saving, seen: move.Seen{Old: ended, Checkpoint: saved}, want: move.Aborted, because: "the job ended while it saved"},
 
 		"the old pod runs":                                   {state: move.Saved, seen: move.Seen{Old: old}, want: move.Saved},
 		"the old pod is gone":                                {state: move.Saved, seen: move.Seen{}, want: move.Evicted},
@@ -78,6 +79,29 @@ func TestNext(t *testing.T) {
 			require.Equal(t, test.want, got.State)
 			require.Equal(t, test.because, got.Why)
 			require.Equal(t, got != r, changed)
+		})
+	}
+}
+
+// A job that has started over reaches the saved step too, later.
+func TestNext_NotesAJobThatStartsOver(t *testing.T) {
+	placed := &move.Pod{UID: "new", Node: "b"}
+	for name, test := range map[string]struct {
+		steps []int64
+		want  int64
+	}{
+		"it continues":                 {steps: []int64{0, 40}},
+		"it has made a step since":     {steps: []int64{0, 41}},
+		"it starts over":               {steps: []int64{0, 3, 17, 40}, want: 3},
+		"it has an earlier checkpoint": {steps: []int64{30, 40}, want: 30},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := move.Record{ID: "m", Old: "old", State: move.Placed, Since: now, New: "new", Checkpoint: &move.Checkpoint{Step: 40}}
+			for _, step := range test.steps {
+				r, _ = move.DefaultLimits().Next(r, move.Seen{New: placed, Step: step}, now)
+			}
+			require.Equal(t, move.Restored, r.State)
+			require.Equal(t, test.want, r.Behind)
 		})
 	}
 }

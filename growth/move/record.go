@@ -63,6 +63,10 @@ type Record struct {
 	// New is the successor and On its node, once it is bound.
 	New growth.PodUID   `json:"new,omitempty"`
 	On  growth.NodeName `json:"on,omitempty"`
+	// NoImage is set if that node did not have all images of the successor.
+	NoImage bool `json:"noImage,omitempty"`
+	// Behind is the first step that the successor has reported, if it is before the saved one: it has not continued from the checkpoint.
+	Behind int64 `json:"behind,omitempty"`
 	// Why is the reason of an abort. In state Saved it means that the permission to evict is being withdrawn.
 	Why string `json:"why,omitempty"`
 
@@ -73,6 +77,8 @@ type Record struct {
 	For growth.PodUID `json:"for,omitempty"`
 	// Delay is the longest time by which the move delays the end of another job of its target, as predicted.
 	Delay growth.Seconds `json:"delaySeconds,omitempty"`
+	// Deadline is when the user needs the result of the job, which its successor keeps; zero if there is no deadline.
+	Deadline time.Time `json:"deadline,omitzero"`
 }
 
 // Cause is what a move is for.

@@ -4,9 +4,11 @@ import "time"
 
 // Times are the times at which states were entered; zero for those that were not.
 type Times struct {
-	Saved    time.Time `json:"saved,omitzero"`
-	Evicted  time.Time `json:"evicted,omitzero"`
-	Placed   time.Time `json:"placed,omitzero"`
+	Saved   time.Time `json:"saved,omitzero"`
+	Evicted time.Time `json:"evicted,omitzero"`
+	Placed  time.Time `json:"placed,omitzero"`
+	// Started is when the containers of the successor were first seen to run. It is not a state.
+	Started  time.Time `json:"started,omitzero"`
 	Restored time.Time `json:"restored,omitzero"`
 }
 
@@ -26,17 +28,24 @@ func (t *Times) note(s State, now time.Time) {
 // Cost is the time that each part of a move has taken.
 type Cost struct {
 	// Save is the time until the checkpoint was complete, Evict until the old pod was gone, Place until the successor had a node,
-	// and Restore until it had reported a step.
-	Save, Evict, Place, Restore time.Duration
+	// Start until its containers ran, and Restore until it had reported a step. Start is part of Restore in records of earlier releases.
+	Save, Evict, Place, Start, Restore time.Duration
 }
 
-// Cost returns the cost of a move that is done.
+// Cost returns the cost of a move that is done, as far as its record has the times.
 func (r Record) Cost() Cost {
 	t := r.Times
+	if t.Saved.IsZero() || t.Restored.IsZero() {
+		return Cost{}
+	}
+	if t.Started.IsZero() {
+		t.Started = t.Placed
+	}
 	return Cost{
 		Save:    t.Saved.Sub(r.Began),
 		Evict:   t.Evicted.Sub(t.Saved),
 		Place:   t.Placed.Sub(t.Evicted),
-		Restore: t.Restored.Sub(t.Placed),
+		Start:   t.Started.Sub(t.Placed),
+		Restore: t.Restored.Sub(t.Started),
 	}
 }

@@ -31,6 +31,7 @@ func (n *Node) againFrom(j *job, value float64) {
 		j.tracker.Restart()
 		n.restart(j, "its step went backwards")
 	}
+	j.hasMoved = false
 }
 
 // awaitValue lets the next value of the metric decide whether a restarted job starts over. A job without a curve does.
@@ -79,7 +80,11 @@ func (n *Node) resumeCheckpoint(j *job, why string, reached int64, expected, val
 		why = fmt.Sprintf("its step went back from %d to %d", reached, step)
 	}
 	n.log(Info, "job resumed", "job", j.pod.Ref, "reason", why, "step", step, "reached", reached, "value", value, "expected", expected)
+	stays := "Its curve up to there, its category and its share stay"
+	if j.hasMoved {
+		stays = "Its curve up to there and its category stay"
+	}
 	n.event(j, time.Minute, false, "JobResumed",
-		fmt.Sprintf("The job continues from a checkpoint: %s, and %s is %.4g at step %d, where it was about %.4g before. Its curve up "+
-			"to there, its category and its share stay", why, j.spec.Metric, value, step, expected))
+		fmt.Sprintf("The job continues from a checkpoint: %s, and %s is %.4g at step %d, where it was about %.4g before. %s",
+			why, j.spec.Metric, value, step, expected, stays))
 }

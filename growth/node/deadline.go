@@ -158,11 +158,11 @@ func (n *Node) endDeadline(j *job) {
 }
 
 // deadlineStatus returns what is known about the job's deadline; nil if it has none.
-func (j *job) deadlineStatus() *bus.Deadline {
+func (n *Node) deadlineStatus(j *job) *bus.Deadline {
 	if !j.hasDeadline() {
 		return nil
 	}
-	d := &bus.Deadline{At: j.deadline(), Status: deadline.Unknown}
+	d := &bus.Deadline{At: j.deadline(), Left: n.left(j.deadline()), Status: deadline.Unknown}
 	switch {
 	case j.lifetime.Deadline == deadline.Met || j.lifetime.Deadline == deadline.Missed:
 		d.Status = j.lifetime.Deadline

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/deadline"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/policy"
@@ -70,6 +71,7 @@ func TestDeadline_Status(t *testing.T) {
 	w.pass(interval)
 	require.Equal(t, deadline.Unknown, w.sample("job").Deadline.Status)
 	require.Nil(t, w.sample("job").Deadline.LateBy)
+	require.Equal(t, growth.Seconds(3600-interval.Seconds()), *w.sample("job").Deadline.Left)
 	require.Equal(t, w.sample("job").Deadline, w.explain("job").Deadline)
 	w.pass(2 * time.Hour)
 	require.Equal(t, deadline.Missed, w.sample("job").Deadline.Status)

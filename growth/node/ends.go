@@ -135,6 +135,21 @@ func (n *Node) setETA(j *job, in fairfinish.Job, end fairfinish.End) {
 	}
 }
 
+// publishedETA returns when a job is expected to end, for its sample; nil if that is unknown.
+func (n *Node) publishedETA(j *job) *bus.ETA {
+	if j.eta == nil {
+		return nil
+	}
+	eta := *j.eta
+	eta.Left = n.left(eta.Likely)
+	return &eta
+}
+
+// left returns the time to another one, in whole seconds.
+func (n *Node) left(at time.Time) *growth.Seconds {
+	return new(growth.Seconds(at.Sub(n.now).Round(time.Second).Seconds()))
+}
+
 // usable returns the most that a job can use at once of its resource, as declared and as learned; 0 if that is unknown.
 func (n *Node) usable(in fairfinish.Job) growth.MilliCPU {
 	if account, known := n.fair.Accounts[in.ID]; known && len(in.On) == 0 {

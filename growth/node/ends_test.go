@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
@@ -50,4 +51,16 @@ func TestAnnotateETA_IsRateLimited(t *testing.T) {
 			require.Equal(t, tc.want, got)
 		})
 	}
+}
+
+// The seconds that are left are those at the time of the sample, also between two estimates.
+func TestPublishedETA_HasTheSecondsThatAreLeft(t *testing.T) {
+	start := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	n, j := &Node{now: start}, &job{}
+	require.Nil(t, n.publishedETA(j))
+	j.eta = &bus.ETA{ETA: gpushare.ETA{Likely: start.Add(time.Hour)}}
+	require.Equal(t, growth.Seconds(3600), *n.publishedETA(j).Left)
+	n.now = start.Add(20 * time.Second)
+	require.Equal(t, growth.Seconds(3580), *n.publishedETA(j).Left)
+	require.Nil(t, j.eta.Left)
 }

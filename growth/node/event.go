@@ -73,6 +73,9 @@ type MemoryRestored struct{ Memory Memory }
 // SamplesRestored has this node's samples that an earlier coordinator left on the bus.
 type SamplesRestored struct{ Samples []bus.Sample }
 
+// OriginsChanged has the last samples of pods whose jobs have moved, on all nodes, by the pods that continue the jobs.
+type OriginsChanged struct{ Origins map[growth.PodUID]bus.Sample }
+
 // ForecastProvided has an external forecast of a job's work, which replaces the node's own. The simulator sends it.
 type ForecastProvided struct {
 	Pod growth.PodUID

@@ -126,7 +126,7 @@ func (n *Node) explain(j *job) Explanation {
 		Weight:    j.usage.Weight,
 		Fixed:     j.fixed(),
 		Decisions: slices.Clone(j.decisions),
-		Deadline:  j.deadlineStatus(),
+		Deadline:  n.deadlineStatus(j),
 		GPUMemory: j.gpuMemoryPeak(),
 		GPU:       n.explainGPU(j),
 

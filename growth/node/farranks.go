@@ -22,6 +22,7 @@ import (
 // farRanks is what this node has said about its ranks of a job on several nodes.
 type farRanks struct {
 	said  *bus.GangRanks
+	gang  string            // for which it was said: once its processes have ended, the job may not be known as one any more
 	heard []growth.NodeName // the nodes whose ranks are known
 	part  *save.Part        // what its ranks have saved for the last request
 }
@@ -154,8 +155,12 @@ func (n *Node) parts(j *job) (parts []save.Part, all bool) {
 	return parts, true
 }
 
-// say publishes what this node says about its ranks, if somebody asks for it and it has changed.
+// say publishes what this node says about its ranks, if somebody asks for it and it has changed. A job that has left while its request
+// was followed says nothing more: its next pods would wait for ranks that are gone, or be paused by them.
 func (n *Node) say(j *job) {
+	if n.jobs[j.pod.Ref.UID] != j {
+		return
+	}
 	if !n.spansNodes(j) {
 		n.hush(j)
 		return
@@ -169,14 +174,14 @@ func (n *Node) say(j *job) {
 	if !asked && j.far.said == nil || j.far.said != nil && same(record, *j.far.said) {
 		return
 	}
-	j.far.said = &record
-	n.out.Gangs = append(n.out.Gangs, GangReport{Gang: j.spanning(), Record: &record})
+	j.far.said, j.far.gang = &record, j.spanning()
+	n.out.Gangs = append(n.out.Gangs, GangReport{Gang: j.far.gang, Record: &record})
 }
 
 // hush takes back what this node has said about a job that has no ranks here any more.
 func (n *Node) hush(j *job) {
-	if j.far.said != nil && j.spanning() != "" {
-		n.out.Gangs = append(n.out.Gangs, GangReport{Gang: j.spanning()})
+	if j.far.said != nil {
+		n.out.Gangs = append(n.out.Gangs, GangReport{Gang: j.far.gang})
 	}
 	j.far.said = nil
 }

@@ -32,14 +32,17 @@ type job struct {
 	alone map[string]bool // nodes that the bus does not reach
 }
 
-func newJob(t *testing.T) *job {
+func newJob(t *testing.T) *job { return newJobOf(t, true) }
+
+// newJobOf returns such a job, whose command says that it is one, or only its processes do.
+func newJobOf(t *testing.T, distributed bool) *job {
 	j := &job{alone: map[string]bool{}}
 	for rank, name := range []string{"a", "b"} {
 		w := newHarness(t)
 		w.start(policy.Fair)
 		w.arrive(name)
 		pod := w.pods[ref(name).UID]
-		pod.Owner, pod.Command, pod.Distributed = "ddp", "train", true
+		pod.Owner, pod.Command, pod.Distributed = "ddp", "train", distributed
 		w.apply(pod)
 		j.ranks = append(j.ranks, &far{harness: w, name: name, rank: rank})
 	}
@@ -171,6 +174,22 @@ func TestNode_RanksOnSeveralNodesSaveTogether(t *testing.T) {
 	}
 }
 
+// A change of the number of workers asks all pods at once, with one name, and waits for all of their answers.
+func TestNode_RanksOnSeveralNodesSaveOnceWhereAllAreAsked(t *testing.T) {
+	const request = "workers-6f1d"
+	j := newJob(t)
+	for _, r := range j.ranks {
+		r.annotatePod(r.name, gpushare.SaveAnnotation, request)
+	}
+	j.seconds(30)
+	for _, r := range j.ranks {
+		require.Contains(t, r.annotated[r.name][gpushare.SavedAnnotation], request+" step=")
+		require.Equal(t, j.ranks[0].annotated["a"][gpushare.SavedAnnotation], r.annotated[r.name][gpushare.SavedAnnotation])
+		require.Equal(t, 1, r.eventCount(" Saved: "), r.events)
+		require.False(t, r.stopped, "it goes on")
+	}
+}
+
 func TestNode_RanksOnSeveralNodesContinueIfOneNodeIsSilent(t *testing.T) {
 	j := newJob(t)
 	j.alone["b"] = true
@@ -198,4 +217,26 @@ func TestNode_SavesAJobOnSeveralNodesBeforeAPodEnds(t *testing.T) {
 	require.Equal(t, 1, j.ranks[1].eventCount("b Saved: The job saved a checkpoint"), strings.Join(j.ranks[1].events, "\n"))
 	require.Equal(t, 1, j.ranks[0].eventCount("because a pod of the job is being deleted"))
 	require.Empty(t, j.ranks[1].node.Jobs())
+	require.NotEmpty(t, j.ranks[1].gangs)
+	for _, said := range j.ranks[1].gangs {
+		require.Nil(t, said, "the node says nothing about ranks that have left: others would wait for them")
+	}
+}
+
+// A job moves, and its processes end. What they said must not pause the processes that come next.
+func TestNode_TakesBackWhatRanksHaveSaid(t *testing.T) {
+	for name, distributed := range map[string]bool{"its command says that it is one job": true, "only its processes do": false} {
+		t.Run(name, func(t *testing.T) {
+			j := newJobOf(t, distributed)
+			j.ranks[0].annotatePod("a", gpushare.PausedAnnotation, "true")
+			j.seconds(20)
+			require.True(t, j.ranks[0].stopped)
+			require.NotEmpty(t, j.ranks[0].gangs)
+			j.ranks[0].harness.step(node.ProcessLeft{Slot: "slot-a"})
+			j.ranks[0].pass(time.Second)
+			for _, said := range j.ranks[0].gangs {
+				require.Nil(t, said)
+			}
+		})
+	}
 }

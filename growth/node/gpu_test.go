@@ -48,6 +48,7 @@ func TestChargeGPU(t *testing.T) {
 	shared := func(s growth.Seconds) gpuReading { return gpuReading{shared: s, measured: true} }
 	never := func(s growth.Seconds) gpuReading { return gpuReading{shared: s} }
 	exactly := func(s growth.Seconds) gpuReading { return gpuReading{shared: s, exact: true} }
+	outside := gpuReading{alone: 2.5, shared: 3.75, exact: true, measured: true}
 	for name, tc := range map[string]struct {
 		readings []gpuReading
 		want     []growth.Seconds
@@ -65,6 +66,7 @@ func TestChargeGPU(t *testing.T) {
 		"the driver measures all jobs":            {[]gpuReading{exactly(7), exactly(2)}, []growth.Seconds{7, 2}, []bool{false, false}},
 		"the driver measures more than there is":  {[]gpuReading{exactly(10), exactly(10), shared(10)}, []growth.Seconds{5, 5, 0}, []bool{false, false, false}},
 		"an unknown job and one that is measured": {[]gpuReading{alone(10), never(10), exactly(4)}, []growth.Seconds{3, 3, 4}, []bool{true, true, false}},
+		"next to a job that ignores its turns":    {[]gpuReading{alone(7.5), outside}, []growth.Seconds{3.75, 6.25}, []bool{false, false}},
 		"a job that starts":                       {[]gpuReading{alone(10), never(0)}, []growth.Seconds{10, 0}, []bool{false, false}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -174,6 +174,7 @@ func (n *Node) grantGroup(g *gpuGroup, d division, why string) {
 // chooseTurns decides whether the jobs of a group take turns, all or as sets, or compute at the same time.
 func (n *Node) chooseTurns(g *gpuGroup) {
 	pays, together := n.chooseSets(g)
+	defer func() { n.logTurns(*g) }()
 	g.together, g.probed, g.clocking = together, false, false
 	g.turns = (g.gains || pays) && !together
 	if g.turns && n.probePlain(g) {

@@ -26,8 +26,7 @@ type gpuReading struct {
 	// job's equal part of it.
 	together              []Together
 	set, setWork, setTime growth.Seconds
-	// exact is set for a job that is not connected for turns. Its shared time is that of its kernels, as the driver has
-	// measured it.
+	// exact is set if shared is the time in which the job's kernels ran next to other jobs, as the driver has measured it.
 	exact bool
 	// measured is set for a job that is connected for turns.
 	measured bool
@@ -61,11 +60,15 @@ func (n *Node) meterGPUs(uses map[growth.PodUID]GPUUse, busy GPUBusy) {
 	}
 }
 
-// readMeasured replaces the reading of a job that is not connected for turns by what the driver has measured, if it has.
+// readMeasured replaces the reading of a job by what the driver has measured, if it has and the job is not connected for turns
+// or computes outside them.
 func (n *Node) readMeasured(j gpuJob, r gpuReading, busy GPUBusy) gpuReading {
+	before := j.gpu.busy.measured
 	kernels, measured := n.readBusy(j, busy)
 	j.gpu.metered = measured && !r.measured
 	switch {
+	case r.measured && measured:
+		return n.checkTurns(j, r, kernels, j.gpu.busy.measured-before)
 	case j.gpu.metered && n.freezes(j) != "" && j.gpu.paused: // no other job has computed next to it
 		return gpuReading{alone: kernels, measured: true}
 	case j.gpu.metered:
@@ -172,7 +175,7 @@ func chargeGPU(readings []gpuReading, elapsed growth.Seconds) []gpuCharge {
 	var alone, sum, most, together growth.Seconds
 	for i := range all {
 		r := &all[i]
-		if plain { // a job that is never paused computes next to those that hold the turn
+		if plain && !r.exact { // a job that is never paused computes next to those that hold the turn
 			r.alone, r.shared = 0, r.alone+r.shared+r.set
 			r.set, r.setWork, r.setTime = 0, 0, 0
 		}
@@ -187,7 +190,7 @@ func chargeGPU(readings []gpuReading, elapsed growth.Seconds) []gpuCharge {
 	charges := make([]gpuCharge, len(all))
 	for i, r := range all {
 		if r.exact {
-			charges[i].work = r.shared
+			charges[i].work = r.alone + r.shared
 			continue
 		}
 		charges[i].work = r.alone + r.setWork
@@ -201,19 +204,23 @@ func chargeGPU(readings []gpuReading, elapsed growth.Seconds) []gpuCharge {
 }
 
 // chargeMeasured returns the readings without the time that jobs took whose use the driver has measured, and this time.
-// Such a job computes next to the others at any time, and slows them all down alike.
+// In its shared time such a job computes next to the others, and slows them all down alike.
 func chargeMeasured(readings []gpuReading, elapsed growth.Seconds) (rest []gpuReading, exact growth.Seconds) {
 	rest = slices.Clone(readings)
+	var own, shared growth.Seconds
 	for _, r := range rest {
 		if r.exact {
-			exact += r.shared
+			own += r.alone
+			shared += r.shared
 		}
 	}
-	if exact == 0 || elapsed <= 0 {
-		return rest, 0
+	own = min(own, elapsed)
+	free := elapsed - own // by the turns of these jobs
+	if shared == 0 || free <= 0 {
+		return rest, own
 	}
-	scale := min(1, elapsed/exact)
-	left := growth.Seconds(1) - min(exact, elapsed)/elapsed
+	scale := min(1, free/shared)
+	left := growth.Seconds(1) - min(shared, free)/free
 	for i := range rest {
 		r := &rest[i]
 		if r.exact {
@@ -225,7 +232,7 @@ func chargeMeasured(readings []gpuReading, elapsed growth.Seconds) (rest []gpuRe
 		r.setWork *= left
 		r.setTime *= left
 	}
-	return rest, min(exact, elapsed)
+	return rest, own + min(shared, free)
 }
 
 // measureGPUCost updates the cost of the job's steps on GPUs. Once it was measured alone, intervals in which others have

@@ -1,6 +1,10 @@
 package node
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
 
 // sendTurns sends the division of the GPUs' time if it differs from the last one.
 func (n *Node) sendTurns() {
@@ -64,4 +68,19 @@ func (n *Node) spans(j gpuJob) bool {
 		all = max(all, pod.settings.worldSize())
 	}
 	return all > here
+}
+
+// logTurns logs how the jobs of a group compute, and why.
+func (n *Node) logTurns(g gpuGroup) {
+	if len(g.jobs) < 2 {
+		return
+	}
+	sets := map[growth.PodUID]int{}
+	for _, j := range g.jobs {
+		if j.gpu.set != 0 {
+			sets[j.pod.Ref.UID] = j.gpu.set
+		}
+	}
+	n.log(Info, "turns chosen", "gpus", g.gpus, "jobs", len(g.jobs), "turns", g.turns, "gains", g.gains, "because", g.because,
+		"together", g.together, "probed", g.probed, "clocking", g.clocking, "clocked", g.clockedJobs(), "sets", sets)
 }

@@ -19,17 +19,23 @@ const (
 type probe struct {
 	jobs  []growth.PodUID
 	began time.Time
-	slow  bool // they are known to do no more than in turns
+	uses  []probeUse // of each job, at the beginning
+	slow  bool       // they are known to do no more than in turns
+}
+
+// probeUse is what a job had done.
+type probeUse struct {
+	steps int64
+	held  growth.Seconds
 }
 
 // probePlain reports whether the jobs of a group, which would take turns, should compute at the same time to be measured. Turns
-// may be much slower than plain sharing, and the probe itself is plain sharing, so it delays no job. It starts once the speeds of
-// two jobs alone are known.
+// may be much slower than plain sharing. It starts once the speeds of two jobs alone are known.
 func (n *Node) probePlain(g *gpuGroup) bool {
-	p := probe{jobs: g.ids(), began: n.now}
+	p := g.newProbe(n.now)
 	last := n.probes[g.gpus[0]]
 	switch {
-	case !n.allConnected(*g) || last.slow && last.includes(p.jobs):
+	case !n.allConnected(*g) || last.slow && last.includesTwo(p.jobs):
 		return false
 	case n.clockJobs(g):
 		g.clocking = true
@@ -38,10 +44,7 @@ func (n *Node) probePlain(g *gpuGroup) bool {
 		n.awaitProbe(n.retryProbe(*g))
 		return false
 	case n.plainIsKnown(*g):
-		if !n.plainGains(*g) {
-			p.slow = true
-			n.probes[g.gpus[0]] = p
-		}
+		n.noteSlow(g, !n.plainGains(*g))
 		return false
 	case !slices.Equal(last.jobs, p.jobs):
 		n.probes[g.gpus[0]] = p
@@ -49,8 +52,63 @@ func (n *Node) probePlain(g *gpuGroup) bool {
 	case n.now.Sub(last.began) >= probeLimit:
 		return false
 	}
+	if rate, known := n.probedRate(*g, last); known && n.noteSlow(g, rate <= 1+corun.Margin) {
+		return false
+	}
 	n.awaitProbe(probeTime)
 	return true
+}
+
+// noteSlow notes that the jobs of a group do no more at the same time than in turns, if they do not.
+func (n *Node) noteSlow(g *gpuGroup, slow bool) bool {
+	if slow {
+		n.probes[g.gpus[0]] = probe{jobs: g.ids(), slow: true}
+	}
+	return slow
+}
+
+func (g gpuGroup) newProbe(now time.Time) probe {
+	p := probe{jobs: g.ids(), began: now}
+	for _, j := range g.jobs {
+		p.uses = append(p.uses, j.probeUse())
+	}
+	return p
+}
+
+func (j *job) probeUse() probeUse {
+	return probeUse{steps: j.leader().counter.steps, held: j.gpu.seen.Held}
+}
+
+// probedRate returns the work per second of each GPU in a probe. It is known before the speeds of each job are: while jobs wait for
+// data in a part of each step, other jobs compute at every moment. A job whose speed alone is not known is assumed to be slowed down
+// as much as the others.
+func (n *Node) probedRate(g gpuGroup, p probe) (rate float64, known bool) {
+	elapsed := growth.Seconds(n.now.Sub(p.began).Seconds())
+	if elapsed < growth.Seconds(probeTime.Seconds()) || !slices.Equal(p.jobs, g.ids()) {
+		return 0, false
+	}
+	var work, held, all growth.Seconds
+	for i, j := range g.jobs {
+		if !slices.Equal(j.gpus, g.gpus) {
+			return 0, false
+		}
+		now := j.probeUse()
+		all += now.held - p.uses[i].held
+		if !j.clocked() {
+			continue
+		}
+		perStep, _ := j.gpu.cost.perStep()
+		steps := now.steps - p.uses[i].steps
+		if steps < leastSteps {
+			return 0, false
+		}
+		work += growth.Seconds(steps) * growth.Seconds(perStep) / j.width()
+		held += now.held - p.uses[i].held
+	}
+	if held <= 0 {
+		return 0, false
+	}
+	return float64(work / held * all / elapsed), true
 }
 
 func (g gpuGroup) ids() (ids []growth.PodUID) {
@@ -93,9 +151,17 @@ func (n *Node) endProbes() {
 	n.setWake()
 }
 
-// includes reports whether the jobs are among those of the probe. Some of them have no gaps for one another if all have none.
-func (p probe) includes(jobs []growth.PodUID) bool {
-	return !slices.ContainsFunc(jobs, func(id growth.PodUID) bool { return !slices.Contains(p.jobs, id) })
+// includesTwo reports whether at least two of the jobs are among those of the probe. They have no gaps for one another. Whether others
+// have is found out by trials of pairs: a probe at each arrival would take time from jobs that are behind plain sharing at present,
+// because they can wait, and that would then end late.
+func (p probe) includesTwo(jobs []growth.PodUID) bool {
+	seen := 0
+	for _, id := range jobs {
+		if slices.Contains(p.jobs, id) {
+			seen++
+		}
+	}
+	return seen >= 2
 }
 
 // plainIsKnown reports whether the speeds of all jobs of the group under plain sharing were measured, or can be predicted.

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -15,8 +14,9 @@ const (
 	leastSteps = 5
 	// leastAlone is the work, in GPU-seconds, from which the speed of a job alone is known.
 	leastAlone = 0.02
-	// leastTogether is the part of the time in which a set must have computed.
-	leastTogether = 0.3
+	// leastTogether is the part of the time in which others must have computed too, leastOfSpan the part of that time from which a
+	// combination of them is measured.
+	leastTogether, leastOfSpan = 0.3, 0.1
 )
 
 // span is how a job has held its GPUs since its speed was last measured.
@@ -105,27 +105,52 @@ func (n *Node) measureSpeeds() {
 		n.watchPhase(j)
 		s := &j.gpu.span
 		steps := j.leader().counter.steps
-		set, clean := s.mainly()
 		perStep, _ := j.gpu.cost.perStep()
-		if clean && j.clocked() && perStep > 0 && steps-s.steps < leastSteps && steps >= s.steps {
-			continue // not enough steps yet
-		}
-		if kinds, known := n.kinds(set.Others); clean && known && j.clocked() && perStep > 0 {
+		if s.clean() && j.clocked() && perStep > 0 {
+			if steps >= s.steps && steps-s.steps < leastSteps {
+				continue // not enough steps yet
+			}
 			work := growth.Seconds(steps-s.steps)*growth.Seconds(perStep)/j.width() - s.alone
-			n.speeds.Add(j.interferes(), kinds, float64(work/set.Held), set.Held)
+			n.addSpeeds(j, s.together, work)
 		}
 		*s = span{steps: steps}
 	}
 }
 
-// mainly returns the set that has computed for an essential part of the time, if the job has held alone in the rest.
-func (s span) mainly() (set Together, clean bool) {
-	if len(s.together) == 0 {
-		return Together{}, false
+// addSpeeds adds what a job has done next to others, in one or several combinations of them: each time that one of them waits for
+// data, the rest compute. How much of the work was done in which is not known: all predictions were too high or too low by the
+// same factor.
+func (n *Node) addSpeeds(j gpuJob, together []Together, work growth.Seconds) {
+	speeds, others := make([]float64, len(together)), make([][]corun.Kind, len(together))
+	var expected, all growth.Seconds
+	for i, t := range together {
+		kinds, present := n.kinds(t.Others)
+		if !present {
+			return
+		}
+		speed, known := n.speeds.Predict(j.interferes(), kinds)
+		if !known {
+			speed.Mean = 1 / float64(1+len(kinds)) // as if their steps never overlapped
+		}
+		speeds[i], others[i] = speed.Mean, kinds
+		expected += t.Held * growth.Seconds(speed.Mean)
+		all += t.Held
 	}
-	set = slices.MaxFunc(s.together, func(a, b Together) int { return cmp.Compare(a.Held, b.Held) })
+	for i, t := range together {
+		if t.Held >= leastOfSpan*all {
+			n.speeds.Add(j.interferes(), others[i], speeds[i]*float64(work/expected), t.Held)
+		}
+	}
+}
+
+// clean reports whether the job has computed next to others that are known for an essential part of the time, and alone in the rest.
+func (s span) clean() bool {
+	var together growth.Seconds
+	for _, t := range s.together {
+		together += t.Held
+	}
 	total := s.total()
-	return set, set.Held >= leastTogether*total && total-s.alone-set.Held <= sharedPart*total
+	return together > 0 && together >= leastTogether*total && total-s.alone-together <= sharedPart*total
 }
 
 // chargeTogether moves the time that a job has computed in sets of known speed out of the time that is charged by equal

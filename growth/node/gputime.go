@@ -22,6 +22,8 @@ type gpuTime struct {
 	rate   growth.MilliCPU
 	recent recentUse
 	busy   gpuBusy // as measured by the driver
+	// outside is about kernels that run while other jobs have the turn.
+	outside gpuOutside
 	// metered is set if the job is charged what the driver has measured, unfreezable if freezing it has failed.
 	metered, unfreezable bool
 	// uncertain is set if others computed at the same time in the last interval, so that the charge is an equal part of

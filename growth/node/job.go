@@ -26,6 +26,7 @@ type job struct {
 	reported    bool
 	lastValue   lastValue
 	restartedBy string // why the job was restarted; empty once a value has shown where it continues
+	hasMoved    bool   // it has moved here from another node, and no value has shown yet where it continues
 	missing     missing
 	stepOffset  int64 // steps in the log or file before this coordinator read it
 	counter     stepCounter

@@ -34,7 +34,8 @@ type Node struct {
 	published   map[programs.ID]bool // programs whose runs are on the bus
 
 	pastSamples  map[growth.PodUID]bus.Sample     // from an earlier coordinator, for jobs that have not arrived yet
-	pastRefusals map[growth.PodUID]resize.Refusal // likewise
+	origins      map[growth.PodUID]bus.Sample     // as in OriginsChanged
+	pastRefusals map[growth.PodUID]resize.Refusal // likewise, from an earlier coordinator
 	pastYields   map[growth.PodUID]yielded        // likewise
 	advice       map[growth.PodUID]bus.Advice
 	self         growth.NodeName                              // this node, on the bus

@@ -23,12 +23,17 @@ func (e SamplesRestored) apply(n *Node) {
 	}
 }
 
-// resume restores a job's state from its last sample, or only its category from the pod's annotation if there is no
-// sample.
+// resume restores a job's state from its last sample, or from that of the pod from which it has moved. Without a sample it restores
+// only the category, from the pod's annotation.
 func (n *Node) resume(j *job) {
 	category := growth.Category(j.pod.Annotations[gpushare.CategoryAnnotation])
 	history := efficiency.State{Category: category}
-	if s, ok := n.pastSamples[j.pod.Ref.UID]; ok {
+	s, known := n.pastSamples[j.pod.Ref.UID]
+	resume := n.resumeJob
+	if origin, moved := n.origins[j.pod.Ref.UID]; moved && s.Step == 0 { // it has not reported a step here yet
+		s, known, resume = origin, true, n.resumeMoved
+	}
+	if known {
 		delete(n.pastSamples, j.pod.Ref.UID)
 		state, err := stateOf(s)
 		if err != nil {
@@ -39,7 +44,7 @@ func (n *Node) resume(j *job) {
 			history = *state.History
 		}
 		category = s.Category
-		n.resumeJob(j, s, state)
+		resume(j, s, state)
 	}
 	if !category.Valid() {
 		return

@@ -77,11 +77,11 @@ func (n *Node) sample(j *job) bus.Sample {
 		Gang:             j.spanning(),
 		Generation:       j.sent,
 		Applied:          j.applied,
-		ETA:              j.eta,
+		ETA:              n.publishedETA(j),
 		Usable:           j.usable,
 		Paused:           j.identity().pause.published(),
 		Checkpoint:       j.save.last,
-		Deadline:         j.deadlineStatus(),
+		Deadline:         n.deadlineStatus(j),
 	}
 	s.GPUMemory = j.gpuMemoryPeak()
 	s.SharedMemory = j.sharedMemory()

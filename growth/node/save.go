@@ -25,10 +25,12 @@ const (
 
 // saving is what is known about a job's checkpoints.
 type saving struct {
-	last    *bus.Checkpoint
-	request *save.Request // open; nil if there is none
-	handled string        // the user's last request
-	answer  string        // what was written for the last request
+	last *bus.Checkpoint
+	// announced is the last checkpoint that an event has named.
+	announced *bus.Checkpoint
+	request   *save.Request // open; nil if there is none
+	handled   string        // the user's last request
+	answer    string        // what was written for the last request
 	// answered is the last request on this pod that has been answered.
 	answered string
 	atEnd    bool   // a request was made because the pod is being deleted
@@ -141,17 +143,21 @@ func (n *Node) savesAtEnd(of *job, pod Pod) bool {
 	case s.atEnd:
 		return s.request != nil
 	case pod.Ended():
+		n.announceOwnSave(j)
 		return false
 	}
 	s.atEnd = true
 	reached := j.savesBySignal() || j.pause.halt.Connected()
 	if j.spec.Checkpoint == gpushare.CheckpointNone || !reached || j.hasSavedAll() {
+		n.announceOwnSave(j)
 		return false
 	}
 	left := pod.Deadline.Sub(n.now)
 	if left <= killMargin {
-		n.event(j, 0, true, "SaveFailed", fmt.Sprintf("The pod is being deleted, and its grace period of %s leaves no time to save: %s. Set "+
-			"terminationGracePeriodSeconds to the time that a checkpoint takes, and some seconds more", left.Round(time.Second), j.save.lastText()))
+		if !n.announceOwnSave(j) {
+			n.event(j, 0, true, "SaveFailed", fmt.Sprintf("The pod is being deleted, and %s: %s. Set terminationGracePeriodSeconds to the "+
+				"time that a checkpoint takes, and some seconds more", noTime(left), j.save.lastText()))
+		}
 		return false
 	}
 	s.request = nil // the present one takes its place
@@ -162,6 +168,30 @@ func (n *Node) savesAtEnd(of *job, pod Pod) bool {
 	}
 	n.beginSave(j, name, pod.Deadline.Add(-killMargin))
 	return s.request != nil
+}
+
+// noTime says why a deleted job cannot save in what is left of its grace period. The node may learn of the deletion after its end.
+func noTime(left time.Duration) string {
+	if left < time.Second {
+		return "its grace period was over before the job could save"
+	}
+	return fmt.Sprintf("its grace period of %s leaves no time to save", left.Round(time.Second))
+}
+
+// announceOwnSave announces a checkpoint that a deleted job has just saved by its own handler of SIGTERM, before the node knew that the
+// pod is being deleted. It reports whether there is one.
+func (n *Node) announceOwnSave(j *job) bool {
+	s := &j.save
+	if s.last == nil || s.last == s.announced || n.now.Sub(s.last.At) > oldCheckpoint {
+		return false
+	}
+	s.announced = s.last
+	n.event(j, 0, false, "Saved", savedText(s.last.Step, s.last.Path, s.last.SHA256, save.Request{}))
+	return true
+}
+
+func savedText(step int64, path, sha256 string, request save.Request) string {
+	return fmt.Sprintf("The job saved a checkpoint of step %d in %s, because %s. Its SHA-256 is %s", step, path, because(request), sha256)
 }
 
 // hasSavedAll reports whether the job waits after the step that it has saved, as one that is moved does. One that is frozen has
@@ -214,8 +244,8 @@ func (n *Node) endSave(j *job, o save.Outcome) {
 	}
 	switch {
 	case o.Saved != nil:
-		n.event(j, 0, false, "Saved", fmt.Sprintf("The job saved a checkpoint of step %d in %s, because %s. Its SHA-256 is %s",
-			o.Saved.Step, o.Saved.Path, because(request), o.Saved.SHA256))
+		s.announced = s.last
+		n.event(j, 0, false, "Saved", savedText(o.Saved.Step, o.Saved.Path, o.Saved.SHA256, request))
 	case byUser(request.Name) || o.Able:
 		n.event(j, 0, true, "SaveFailed", fmt.Sprintf("The job has not saved, although %s: %s. %s",
 			because(request), o.Reason, s.lastText()))

@@ -169,8 +169,9 @@ func TestNode_DeletedPodLeavesWithoutACheckpoint(t *testing.T) {
 		events int
 		want   string
 	}{
-		"no time":  {time.Second, nil, 1, "SaveFailed: The pod is being deleted, and its grace period of 1s leaves no time"},
-		"no space": {30 * time.Second, func(w *harness) { w.failed("a", "the volume is full") }, 1, "SaveFailed: The job has not saved, although its pod is being deleted: the volume is full"},
+		"no time":                 {time.Second, nil, 1, "SaveFailed: The pod is being deleted, and its grace period of 1s leaves no time"},
+		"it was deleted long ago": {-time.Second, nil, 1, "SaveFailed: The pod is being deleted, and its grace period was over before the job could save: There"},
+		"no space":                {30 * time.Second, func(w *harness) { w.failed("a", "the volume is full") }, 1, "SaveFailed: The job has not saved, although its pod is being deleted: the volume is full"},
 		"a job without a save function": {30 * time.Second, func(w *harness) {
 			w.step(node.CheckpointFailed{Slot: "slot-a", Failed: wire.Failed{Request: w.saves["slot-a"].Request, Nothing: true}})
 		}, 0, ""},
@@ -194,6 +195,46 @@ func TestNode_DeletedPodLeavesWithoutACheckpoint(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A job may save by its own handler of SIGTERM, and even end, before the node knows that its pod is being deleted.
+func TestNode_SavedBeforeTheNodeKnewOfTheDeletion(t *testing.T) {
+	for name, tc := range map[string]struct {
+		earlier time.Duration // when it has saved
+		ended   bool          // its process has ended since
+		grace   time.Duration // what is left of it
+		saved   int
+	}{
+		"its process has ended":         {time.Second, true, 20 * time.Second, 1},
+		"no time is left":               {time.Second, false, time.Second, 1},
+		"the grace period is over":      {time.Second, false, -time.Second, 1},
+		"it was a regular one long ago": {time.Minute, true, 20 * time.Second, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			whileTraining(t, func(t *testing.T, w *harness) {
+				w.step(node.CheckpointSaved{Slot: "slot-a", Saved: wire.Saved{Path: "/own", SHA256: digest, Step: 2}})
+				w.pass(tc.earlier)
+				if tc.ended {
+					w.step(node.ProcessLeft{Slot: "slot-a"})
+				}
+				w.delete("a", tc.grace)
+				require.Equal(t, tc.saved, w.eventCount("a Saved: The job saved a checkpoint of step 2 in /own, because its pod is being deleted. Its SHA-256"), w.events)
+				require.Zero(t, w.eventCount("SaveFailed"), w.events)
+				require.Equal(t, 1, w.eventCount("a JobEnded"))
+			})
+		})
+	}
+}
+
+// A checkpoint that was announced when its user asked for it is not announced again.
+func TestNode_AnnouncesACheckpointOnce(t *testing.T) {
+	whileTraining(t, func(t *testing.T, w *harness) {
+		w.annotatePod("a", gpushare.SaveAnnotation, "now")
+		w.savedAs("a", "/ckpt/a.pt", 2)
+		w.step(node.ProcessLeft{Slot: "slot-a"})
+		w.delete("a", 20*time.Second)
+		require.Equal(t, 1, w.eventCount("a Saved: "), w.events)
+	})
 }
 
 // Both ranks of a job stop after the same step, save, and continue.

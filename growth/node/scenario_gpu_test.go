@@ -41,7 +41,10 @@ type gpuJob struct {
 	together    float64 // its speed next to one other such job; 0 if that is no faster than in turns
 	worldSize   int
 	unconnected bool
+	ignores     bool // it computes all the time, and says that it stops after its turn
 	trains      bool
+	// claims returns the steps that the job reports instead of those that it has made; nil for an honest job.
+	claims func(step, total int64) int64
 }
 
 func newGPUs() *gpus { return &gpus{jobs: map[string]*gpuJob{}} }
@@ -141,6 +144,9 @@ func (g *gpus) compute(seconds float64) {
 			j.holdWith(others, growth.Seconds(seconds))
 			continue
 		}
+		if j.ignores {
+			work = g.turn(names[i]) * seconds
+		}
 		j.use.Held += growth.Seconds(work)
 		j.use.Alone += growth.Seconds(work)
 		j.use.Waited += growth.Seconds(seconds - work)
@@ -154,13 +160,19 @@ func (g *gpus) neighbours(name string, names []string) []string {
 	})
 }
 
+// weight returns the weight with which a job competes. One that is never paused competes with one other job at a time.
 func (g *gpus) weight(name string) float64 {
+	if g.jobs[name].ignores {
+		return 1
+	}
+	return g.turn(name)
+}
+
+// turn returns the part of the time in which the job may compute.
+func (g *gpus) turn(name string) float64 {
 	for _, group := range g.plan.Groups {
 		for _, j := range group.Jobs {
-			if j.Pod == uid(name) && j.Always {
-				return 1 // it competes with one other job at a time
-			}
-			if j.Pod == uid(name) && !group.Open {
+			if j.Pod == uid(name) && !j.Always && !group.Open {
 				return float64(j.Share)
 			}
 		}
@@ -229,6 +241,7 @@ func (s *scenario) trainsOnGPU(name string, v map[string]string) {
 	j.demand, j.together = number("demand", 1), number("together", 0)
 	j.worldSize = int(number("world_size", 1))
 	j.unconnected = v["shim"] == "old"
+	j.ignores = v["turns"] == "ignored"
 	j.trains = true
 }
 
@@ -266,6 +279,9 @@ func (s *scenario) reportFromGPUs() {
 		step := int64(j.done / j.perStep)
 		if !j.trains || step == 0 {
 			continue
+		}
+		if j.claims != nil {
+			step = j.claims(step, int64(j.total/j.perStep))
 		}
 		p := wire.Progress{
 			Step:        step,

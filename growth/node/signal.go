@@ -72,8 +72,8 @@ func (n *Node) followSignal(j *job) {
 	}
 }
 
-// writtenStep returns the last step that the job has reported; 0 if it writes no steps and its reports are counted, because a job
-// that continues elsewhere counts from 0 again.
+// writtenStep returns the last step that the job has reported; 0 if it writes no steps and its reports are counted, because where the
+// job continues, they may be counted from 0 again.
 func (j *job) writtenStep() int64 {
 	if j.lifetime.counted {
 		return 0

@@ -5,10 +5,12 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// traffic has a job's I/O rates, in bytes per second, and its pressure during an interval.
+// traffic has a job's I/O rates, in bytes per second, its pressure, and the part of the time in which it waited for a CPU during an
+// interval. The last two are nil if they are unknown.
 type traffic struct {
 	block, network growth.PerSecond
 	pressure       *bus.Pressure
+	queued         *growth.Share
 }
 
 // trafficBetween returns the traffic between two readings. A counter that went backwards was reset and yields 0.
@@ -23,7 +25,19 @@ func trafficBetween(before, now Usage, elapsed float64) traffic {
 		block:    rate(now.BlockIO, before.BlockIO),
 		network:  rate(now.NetworkIO, before.NetworkIO),
 		pressure: pressureBetween(before.Stalled, now.Stalled, elapsed),
+		queued:   queuedBetween(before, now, elapsed),
 	}
+}
+
+func queuedBetween(before, now Usage, elapsed float64) *growth.Share {
+	if !before.QueuedKnown || !now.QueuedKnown || elapsed <= 0 {
+		return nil
+	}
+	return new(partOf(now.Queued-before.Queued, elapsed))
+}
+
+func partOf(time growth.Seconds, elapsed float64) growth.Share {
+	return growth.Share(min(max(float64(time)/elapsed, 0), 1))
 }
 
 // pressureBetween returns nil if the kernel does not report PSI.
@@ -31,12 +45,9 @@ func pressureBetween(before, now Stalled, elapsed float64) *bus.Pressure {
 	if now == (Stalled{}) || elapsed <= 0 {
 		return nil
 	}
-	part := func(now, before growth.Seconds) growth.Share {
-		return growth.Share(min(max(float64(now-before)/elapsed, 0), 1))
-	}
 	return &bus.Pressure{
-		CPU:    part(now.CPU, before.CPU),
-		Memory: part(now.Memory, before.Memory),
-		IO:     part(now.IO, before.IO),
+		CPU:    partOf(now.CPU-before.CPU, elapsed),
+		Memory: partOf(now.Memory-before.Memory, elapsed),
+		IO:     partOf(now.IO-before.IO, elapsed),
 	}
 }

@@ -40,7 +40,8 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the transcripts in testdata w
 //	pod a gpus=GPU-0,GPU-1                           start a pod on these GPUs instead of GPU-0
 //	trains a seconds=60 need=20                      a computes for 60 s alone and reports a loss that reaches its target after
 //	                                                 20 s. With shim=old it is not connected for turns; it can have world_size=2
-//	                                                 It can use at most the part demand=0.2 of its GPUs' time
+//	                                                 It can use at most the part demand=0.2 of its GPUs' time. With turns=ignored
+//	                                                 it computes all the time, and says that it stops after its turn
 //	learned a,b speed=0.5                            other nodes have measured that a and b compute at half speed together, and
 //	                                                 the cluster's model follows
 //	unlearned                                        the cluster's model is gone

@@ -27,6 +27,12 @@
 // predict from what the job says about its model. The quantiles of both distributions are averaged by their precisions. A
 // prior that the job has already exceeded counts for nothing.
 //
+// # Time of a step
+//
+// What is learned and predicted is the cost of a step, in core-seconds or GPU-seconds, because its time depends on the share that the
+// job had. The predicted time is the cost divided by what the job uses at present. The last steps of the job itself correct the
+// prediction, each by as much as jobs differ and as times vary.
+//
 // # Intervals
 //
 // An interval contains 80 % of such peaks. It starts at the largest use so far, if the job may well not exceed that.

@@ -1,8 +1,6 @@
 package peaks
 
 import (
-	"math"
-
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/elastic"
 	"github.com/trellis-gpu/trellis/growth/predict"
@@ -15,8 +13,11 @@ type Run struct {
 	Kind      string `json:"kind"`
 	Model     Model  `json:"model"`
 	Peak      Use    `json:"peak"`
-	// StepSeconds is the mean time of a step; 0 if unknown.
-	StepSeconds growth.Seconds `json:"stepSeconds,omitempty"`
+	// StepSeconds, StepUse and StepUnit are a Step: the mean time of a step and what the job used meanwhile. The use is unknown in
+	// records of earlier releases.
+	StepSeconds growth.Seconds  `json:"stepSeconds,omitempty"`
+	StepUse     growth.MilliCPU `json:"stepUseMilli,omitempty"`
+	StepUnit    growth.Unit     `json:"stepUnit,omitempty"`
 	// Width is the throughput of the whole job at its number of workers; package elastic ignores invalid ones.
 	Width elastic.Measured `json:"width"`
 }
@@ -35,8 +36,10 @@ const (
 // valid reports whether a run may be learned.
 func (r Run) valid() bool {
 	return r.Peak != (Use{}) && r.Width.Finite() && r.Peak == r.Peak.valid() && r.Model == r.Model.Valid() &&
-		r.StepSeconds >= 0 && r.StepSeconds <= maxStep && len(r.Namespace) <= maxNameLength && len(r.Kind) <= maxNameLength
+		r.step().valid() && len(r.Namespace) <= maxNameLength && len(r.Kind) <= maxNameLength
 }
+
+func (r Run) step() Step { return Step{Seconds: r.StepSeconds, Use: r.StepUse, Unit: r.StepUnit} }
 
 func (r Run) similar(other Run) bool { return r.Namespace == other.Namespace && r.Kind == other.Kind }
 
@@ -69,8 +72,22 @@ type Knowledge struct {
 	models map[string]models // by namespace
 }
 
-// models predict what grows with the batch size: the time of a step, and memory in GiB.
-type models struct{ step, memory, gpuMemory *predict.Model }
+// models predict what grows with the batch size: the cost of a step, CPU in cores, and memory in GiB.
+type models struct {
+	step                   map[costUnit]*predict.Model
+	cpu, memory, gpuMemory *predict.Model
+}
+
+// of returns the model of a resource, and its unit in that of a Use.
+func (m models) of(r Resource) (learned *predict.Model, unit float64) {
+	switch {
+	case r(Use{CPU: 1}) > 0:
+		return m.cpu, float64(growth.Core)
+	case r(Use{Memory: 1}) > 0:
+		return m.memory, float64(growth.GiB)
+	}
+	return m.gpuMemory, float64(growth.GiB)
+}
 
 // Learn returns the knowledge in runs, the newest last. It ignores runs that are not valid.
 func Learn(runs []Run) *Knowledge {
@@ -87,12 +104,26 @@ func Learn(runs []Run) *Knowledge {
 	}
 	for namespace, of := range described {
 		k.models[namespace] = models{
-			step:      learn(of, func(r Run) float64 { return float64(r.StepSeconds) }),
+			step:      learnSteps(of),
+			cpu:       learn(of, func(r Run) float64 { return r.Peak.CPU.Cores() }),
 			memory:    learn(of, func(r Run) float64 { return Memory(r.Peak) / float64(growth.GiB) }),
 			gpuMemory: learn(of, func(r Run) float64 { return GPUMemory(r.Peak) / float64(growth.GiB) }),
 		}
 	}
 	return k
+}
+
+func learnSteps(runs []Run) map[costUnit]*predict.Model {
+	byUnit := map[costUnit][]Run{}
+	for _, r := range runs {
+		of := r.step().costUnit()
+		byUnit[of] = append(byUnit[of], r)
+	}
+	learned := map[costUnit]*predict.Model{}
+	for of, runs := range byUnit {
+		learned[of] = learn(runs, func(r Run) float64 { return r.step().cost() })
+	}
+	return learned
 }
 
 // learn learns one value of runs. It returns nil if too few runs have it.
@@ -133,37 +164,13 @@ func (k *Knowledge) Prior(job Run, of Resource) (p Prior, from string) {
 
 // described predicts a peak from the model that a job describes, in the units of a Use. It is zero if that is not possible.
 func (k *Knowledge) described(job Run, of Resource) Interval {
-	m := k.models[job.Namespace]
-	learned := m.memory
-	if of(Use{GPUUsed: 1}) > 0 {
-		learned = m.gpuMemory
-	}
-	if learned == nil || job.Model == (Model{}) || of(Use{CPU: 1}) > 0 {
+	learned, unit := k.models[job.Namespace].of(of)
+	if learned == nil || job.Model == (Model{}) {
 		return Interval{}
 	}
 	p, ok := learned.Predict(job.Model.job(), predict.Allocation{})
 	if !ok {
 		return Interval{}
 	}
-	gib := float64(growth.GiB)
-	return Interval{Low: gib * float64(p.Low), Likely: gib * float64(p.Seconds), High: gib * float64(p.High)}
-}
-
-// StepSeconds predicts the time of a step: from earlier runs of the program, else from the model that the job describes.
-func (k *Knowledge) StepSeconds(job Run) (Interval, bool) {
-	var steps []float64
-	for _, r := range k.runs {
-		if job.Kind != "" && r.similar(job) && r.Model == job.Model {
-			steps = append(steps, float64(r.StepSeconds))
-		}
-	}
-	if p := FromRuns(steps); p.known() {
-		return Interval{Low: p.quantile(low), Likely: p.quantile(middle), High: p.quantile(high)}, true
-	}
-	learned := k.models[job.Namespace].step
-	if learned == nil || job.Model == (Model{}) {
-		return Interval{}, false
-	}
-	p, ok := learned.Predict(job.Model.job(), predict.Allocation{})
-	return Interval{Low: float64(p.Low), Likely: float64(p.Seconds), High: float64(p.High)}, ok && !math.IsInf(float64(p.High), 1)
+	return Interval{Low: unit * float64(p.Low), Likely: unit * float64(p.Seconds), High: unit * float64(p.High)}
 }

@@ -48,7 +48,7 @@ func TestRecommend(t *testing.T) {
 		"a job that runs":                 {nil, flat, run("team-a", "train", 0), 1100 * mib, 1200, "what the job has used so far", false},
 		"before the first step":           {earlier, peaks.Profile{}, peaks.Run{Namespace: "team-a", Kind: "train"}, 4400, 5200, "earlier runs of the program", true},
 		"a run of another namespace":      {earlier, peaks.Profile{}, peaks.Run{Namespace: "team-b", Kind: "train"}, 0, 0, "", false},
-		"a job that runs like the others": {earlier, profileOf(3900, 3950), run("team-a", "train", 0), 4345, 5000, "what the job has used so far, and earlier runs of the program", false},
+		"a job that runs like the others": {earlier, profileOf(3900, 3950), run("team-a", "train", 0), 4345, 5000, "what the job has used so far, and earlier runs of the program", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := peaks.Learn(tc.runs).Recommend(tc.profile, tc.job, 0)
@@ -90,10 +90,12 @@ func TestRecommend_GPUMemory(t *testing.T) {
 	}
 }
 
-// described is a run whose memory is 500 MiB and 4 MiB per sample of the batch, for models of one size.
+// described is a run whose memory is 500 MiB and 4 MiB per sample of the batch, and whose CPU is a fifth of a core and 3m per sample,
+// for models of one size.
 func described(batch int) peaks.Run {
 	r := run("team-a", fmt.Sprint(batch), growth.MiB(500+4*batch))
 	r.Model = peaks.Model{BatchSize: batch, FLOPs: 4e9, Params: 25e6}
+	r.Peak.CPU = growth.MilliCPU(200 + 3*batch)
 	r.StepSeconds = growth.Seconds(batch) / 1000
 	return r
 }
@@ -111,10 +113,14 @@ func TestRecommend_FromTheDescribedModel(t *testing.T) {
 	require.Equal(t, "its batch size, operations and parameters", r.Reason)
 	require.InEpsilon(t, 500+4*256, float64(r.Memory.Likely), 0.15)
 	require.InEpsilon(t, 0.256, r.StepSeconds.Likely, 0.15)
-	require.Nil(t, r.CPU)
+	require.InEpsilon(t, 200+3*256, float64(r.CPU.Likely), 0.15)
+	require.LessOrEqual(t, r.CPU.Low, r.CPU.Likely)
+	require.GreaterOrEqual(t, r.CPU.Request, r.CPU.High)
 
-	poisoned := append(runs, peaks.Run{Namespace: "team-a", Kind: "bad", Model: job.Model, Peak: peaks.Use{Memory: 60 << 20}})
+	huge := peaks.Use{CPU: 9_000 * growth.Core, Memory: 60 << 20}
+	poisoned := append(runs, peaks.Run{Namespace: "team-a", Kind: "bad", Model: job.Model, Peak: huge})
 	again := peaks.Learn(poisoned).Recommend(peaks.Profile{}, job, 0)
+	require.Less(t, again.CPU.Likely, 4*r.CPU.Likely, "one false report has a bounded influence")
 	require.Less(t, again.Memory.Likely, 4*r.Memory.Likely, "one false report has a bounded influence")
 }
 

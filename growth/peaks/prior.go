@@ -51,6 +51,26 @@ func FromInterval(i Interval) Prior {
 	return Prior{Mean: math.Log(i.Likely), Deviation: max(half/normal90, 0.01)}
 }
 
+// after returns the distribution of the next value of a job, after some that it has had. The prior is that of its first value; several
+// values that agree count for more than a prior that contradicts them.
+func (p Prior) after(values []float64) Prior {
+	if len(values) == 0 {
+		return p
+	}
+	own := FromRuns(values)
+	if !own.known() {
+		return p
+	}
+	count := float64(len(values))
+	noise := own.Deviation * own.Deviation / (1 + 1/count) // of one value
+	precision, weighted := count/noise, own.Mean*count/noise
+	if p.known() {
+		precision += 1 / (p.Deviation * p.Deviation)
+		weighted += p.Mean / (p.Deviation * p.Deviation)
+	}
+	return Prior{Mean: weighted / precision, Deviation: math.Sqrt(1/precision + noise)}
+}
+
 // maxLogarithm and maxDeviation bound a prior, so that all of its quantiles are finite.
 const maxLogarithm, maxDeviation = 100, 10
 

@@ -13,8 +13,10 @@ type Recommendation struct {
 	Memory *Request `json:"memoryMiB,omitempty"`
 	// GPUMemory is for each GPU.
 	GPUMemory *Request `json:"gpuMemoryMiB,omitempty"`
-	// StepSeconds is the predicted time of a step, before the job has reported one.
+	// StepSeconds is the predicted time of the next steps at the present share, and StepsSeen the number of the job's own
+	// measurements that correct it: 0 before the first step.
 	StepSeconds *Interval `json:"stepSeconds,omitempty"`
+	StepsSeen   int       `json:"stepsSeen,omitempty"`
 	// Reason explains the requests to users, in one sentence.
 	Reason string `json:"reason,omitempty"`
 }
@@ -35,8 +37,8 @@ const Margin = 0.1
 const cpuUnit, memoryUnit, gpuMemoryUnit = 10, 16, 128
 
 // Recommend recommends the requests of a job from its profile and from other jobs. remaining is the time to its end; not
-// positive if unknown.
-func (k *Knowledge) Recommend(p Profile, job Run, remaining growth.Seconds) (r Recommendation) {
+// positive if unknown. seen are measurements of its steps.
+func (k *Knowledge) Recommend(p Profile, job Run, remaining growth.Seconds, seen ...Step) (r Recommendation) {
 	peak := p.Peak()
 	var reason string
 	request := func(of Resource, margin float64, unit int64) *Request {
@@ -58,8 +60,11 @@ func (k *Knowledge) Recommend(p Profile, job Run, remaining growth.Seconds) (r R
 	r.CPU = request(CPU, 0, cpuUnit)
 	r.Memory = request(Memory, Margin, memoryUnit)
 	r.GPUMemory = request(GPUMemory, Margin, gpuMemoryUnit)
-	if step, ok := k.StepSeconds(job); ok && job.StepSeconds == 0 {
-		r.StepSeconds = &step
+	if use := r.CPU; len(seen) == 0 && job.StepUnit == growth.CoreSecond && use != nil && use.Likely > 0 {
+		job.StepUse = min(job.StepUse, growth.MilliCPU(use.Likely)) // a request may be more than such jobs use
+	}
+	if step, ok := k.StepSeconds(job, seen...); ok {
+		r.StepSeconds, r.StepsSeen = &step, len(costs(job.step().costUnit(), seen))
 	}
 	r.Reason = why(len(p.Valid().Blocks) > 0, reason)
 	return r
@@ -100,7 +105,21 @@ func (r Recommendation) DiffersFrom(other Recommendation) bool {
 		return (a == nil) != (b == nil) || a != nil && differs(a.Request, b.Request, least)
 	}
 	return differ(r.CPU, other.CPU, int64(minCPU)) || differ(r.Memory, other.Memory, int64(minMemory)) ||
-		differ(r.GPUMemory, other.GPUMemory, gpuMemoryUnit) || (r.StepSeconds == nil) != (other.StepSeconds == nil)
+		differ(r.GPUMemory, other.GPUMemory, gpuMemoryUnit)
+}
+
+// stepNoticed is the factor by which a predicted time of a step must differ from another one to be worth a change: it follows a job's
+// share, which changes often.
+const stepNoticed = 1.5
+
+// StepDiffersFrom reports whether the predicted time of a step is worth a change from another recommendation.
+func (r Recommendation) StepDiffersFrom(other Recommendation) bool {
+	a, b := r.StepSeconds, other.StepSeconds
+	if a == nil || b == nil {
+		return a != b
+	}
+	return (r.StepsSeen == 0) != (other.StepsSeen == 0) || (r.StepsSeen == MaxSteps) != (other.StepsSeen == MaxSteps) ||
+		max(a.Likely, b.Likely) >= stepNoticed*min(a.Likely, b.Likely)
 }
 
 // MemoryDiffers reports whether a recommended memory request is worth a change of the present one.

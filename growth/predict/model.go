@@ -53,6 +53,8 @@ func (m *Model) Predict(j Job, a Allocation, seen ...Observation) (Prediction, b
 	var all []observed
 	index := map[Allocation]int{}
 	a = a.canonical()
+	cold := m.cold(j, a)
+	var colds []float64 // by the index of an allocation
 	for _, o := range seen[:min(len(seen), maxTimes)] {
 		if !o.valid() {
 			continue
@@ -63,11 +65,15 @@ func (m *Model) Predict(j Job, a Allocation, seen ...Observation) (Prediction, b
 			at = len(all)
 			index[o.Allocation] = at
 			all = append(all, observed{here: o.Allocation == a})
+			colds = append(colds, cold)
+			if o.Allocation != a {
+				colds[at] = m.cold(j, o.Allocation)
+			}
 		}
-		all[at].errors = append(all[at].errors, o.logarithm()-m.cold(j, o.Allocation))
+		all[at].errors = append(all[at].errors, o.logarithm()-colds[at])
 	}
 	mean, variance := m.effects.correct(all)
-	mean += m.cold(j, a)
+	mean += cold
 	half := m.scales.of(all) * math.Sqrt(variance)
 	return Prediction{Seconds: seconds(mean), Low: seconds(mean - half), High: seconds(mean + half)}, true
 }

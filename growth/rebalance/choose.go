@@ -45,7 +45,6 @@ func (v *view) endEarlier(rule specon.Rule) (Decision, bool, map[growth.NodeName
 	rule.InFlight = v.Moving + 1
 	for _, m := range rule.Choose(nodes, v.Now, fits, v.Moving) {
 		job := v.jobs[m.Job].job
-		_, basis := v.measuredCost(*job)
 		from, to := of[m.From].host.Name, of[m.To].host.Name
 		return Decision{
 			Pod:   job.Pod,
@@ -54,7 +53,7 @@ func (v *view) endEarlier(rule specon.Rule) (Decision, bool, map[growth.NodeName
 			Cause: move.Faster,
 			Delay: m.Delay,
 			Because: fmt.Sprintf("the jobs of both nodes end %s earlier in total. The move takes about %s (%s), and has to gain %g times that",
-				rounded(m.Gain), rounded(m.Cost), basis, rule.Factor),
+				rounded(m.Gain), rounded(m.Cost), v.basis(*job, to), rule.Factor),
 		}, true, skipped
 	}
 	return Decision{}, false, skipped

@@ -81,6 +81,15 @@ func TestChoose_SaysWhy(t *testing.T) {
 	require.Equal(t, "the jobs of both nodes end 16m10s earlier in total. The move takes about 30s ("+
 		"assumed: no move of its program was measured), and has to gain 3 times that", d.Because)
 
+	other := moved("x", "y", 100)
+	c.Past = []rebalance.Past{{Kind: "other", History: other}}
+	d, _, _ = choose(c)
+	require.Contains(t, d.Because, "The move takes about 30s", "an earlier release has not recorded the parts of a move")
+	other.Past[0].Replaced = 4
+	d, _, _ = choose(c)
+	require.Contains(t, d.Because, "The move takes about 24s (with eviction and placement as in other moves, the rest assumed: "+
+		"no move of its program was measured)")
+
 	c.Past = []rebalance.Past{{Kind: "k", History: moved("x", "y", 10)}}
 	d, _, _ = choose(c)
 	require.Contains(t, d.Because, "The move takes about 10s (as that of another job of its program took)")
@@ -92,6 +101,53 @@ func TestChoose_SaysWhy(t *testing.T) {
 	c.Nodes[0].Jobs[0].History = moved("y", "a", 5)
 	d, _, _ = choose(c)
 	require.Contains(t, d.Because, "The move takes about 5s (as its own moves took)")
+}
+
+// A job moves to the node that has its image rather than to one that would pull it, and not at all if the pull takes longer than it gains.
+func TestChoose_CountsTheImage(t *testing.T) {
+	pulled := moved("y", "a", 50)
+	pulled.Past[0].Start, pulled.Past[0].NoImage = 40, true
+	for name, tc := range map[string]struct {
+		own     move.History
+		of      move.History // of another job of its program
+		missing map[growth.NodeName]growth.MiB
+		to      growth.NodeName
+		because string
+	}{
+		"all nodes have it":                 {to: "b", because: "takes about 30s (assumed: no move of its program was measured)"},
+		"another node has it":               {missing: map[growth.NodeName]growth.MiB{"b": 5000}, to: "c", because: "takes about 30s"},
+		"no node has it":                    {missing: map[growth.NodeName]growth.MiB{"b": 2000, "c": 2000}, to: "b", because: "takes about 1m10s (assumed: no move of its program was measured; 40s of it for its image, which node b does not have)"},
+		"a pull that does not pay":          {missing: map[growth.NodeName]growth.MiB{"b": 50_000, "c": 50_000}},
+		"it has pulled it before":           {own: pulled, missing: map[growth.NodeName]growth.MiB{"b": 50_000, "c": 50_000}, to: "b", because: "takes about 50s (as its own moves took; 40s of it for its image"},
+		"it has pulled it, but not there":   {own: pulled, to: "b", because: "takes about 10s (as its own moves took)"},
+		"a job of its program has pulled":   {of: pulled, missing: map[growth.NodeName]growth.MiB{"b": 50_000, "c": 50_000}, to: "b", because: "takes about 50s (as that of another job of its program took; 40s"},
+		"a job of another node has nothing": {of: moved("y", "a", 10), missing: map[growth.NodeName]growth.MiB{"a": 50_000}, to: "b", because: "takes about 10s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := cluster(node("a", 1, 16), node("b", 1, 16), node("c", 1, 16))
+			c.add("a", 0, 4, 500)
+			c.add("a", 0, 4, 500)
+			c.MissingImages = func(_ growth.PodUID, on growth.NodeName) growth.MiB { return tc.missing[on] }
+			c.each(func(j *rebalance.Job) { j.History = tc.own })
+			c.Past = []rebalance.Past{{Kind: "k", History: tc.of}}
+			d, _, _ := choose(c)
+			require.Equal(t, tc.to, d.To)
+			require.Contains(t, d.Because, tc.because)
+		})
+	}
+}
+
+// The cheapest move makes room for a pending pod: that to the node with the image.
+func TestChoose_MakesRoomWithoutAPull(t *testing.T) {
+	c := cluster(node("a", 1, 16), node("b", 1, 8), node("c", 1, 8))
+	c.add("a", 0, 4, 500)
+	c.wait("large", 16)
+	c.MissingImages = func(_ growth.PodUID, on growth.NodeName) growth.MiB {
+		return map[growth.NodeName]growth.MiB{"b": 1000}[on]
+	}
+	d, ok, _ := choose(c)
+	require.True(t, ok)
+	require.Equal(t, growth.NodeName("c"), d.To)
 }
 
 // A job of the target that earlier moves have delayed is not delayed again beyond the bound of all moves together.

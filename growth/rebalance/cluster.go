@@ -26,6 +26,9 @@ type Cluster struct {
 	// Allowed reports whether a pod may run on a node by everything but GPU memory: CPU, taints, affinity. It may be slow, and
 	// is called last.
 	Allowed func(pod growth.PodUID, on growth.NodeName) bool
+	// MissingImages returns the size of the images of a pod that a node does not have; 0 if it has all, or if that is unknown. It may
+	// be slow too. Nil means that all nodes have all images.
+	MissingImages func(pod growth.PodUID, on growth.NodeName) growth.MiB
 }
 
 // Node is a node with its jobs.

@@ -3,6 +3,7 @@ package rebalance
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -110,6 +111,7 @@ func (v *view) job(j Job, n *Node, width int) specon.Job {
 	}
 	part := growth.Work(width)
 	left.Low, left.Likely, left.High = left.Low/part, left.Likely/part, left.High/part
+	cost, _ := v.measuredCost(j)
 	out := specon.Job{
 		ID:         j.Pod.UID,
 		Rebalanced: j.History.Count,
@@ -118,8 +120,12 @@ func (v *view) job(j Job, n *Node, width int) specon.Job {
 		Placed:     j.Created,
 		Remaining:  left,
 		Limit:      p.Usable / growth.MilliCPU(width),
-		Cost:       v.cost(j),
+		Cost:       cost,
 		Delayed:    v.delayed(j, n.Name),
+		Pull: func(on growth.NodeName) growth.Seconds {
+			host, _, _ := strings.Cut(string(on), "/") // of a GPU
+			return v.pull(j, growth.NodeName(host))
+		},
 	}
 	if width > 1 {
 		out.Fixed = "it uses several GPUs"

@@ -43,7 +43,6 @@ func (v *view) makeRoom(rule specon.Rule) (Decision, bool) {
 			if !v.Allowed(p.Pod.UID, m.from.Name) || !v.Allowed(m.job.Pod.UID, m.to.Name) {
 				continue
 			}
-			_, basis := v.measuredCost(*m.job)
 			return Decision{
 				Pod:   m.job.Pod,
 				From:  m.from.Name,
@@ -51,7 +50,7 @@ func (v *view) makeRoom(rule specon.Rule) (Decision, bool) {
 				Cause: move.Room,
 				For:   p.Pod,
 				Because: fmt.Sprintf("pod %s fits no node, and would fit %s without this job. The move takes about %s (%s)",
-					p.Pod, m.from.Name, rounded(m.cost), basis),
+					p.Pod, m.from.Name, rounded(m.cost), v.basis(*m.job, m.to.Name)),
 			}, true
 		}
 	}
@@ -107,7 +106,7 @@ func (v *view) targets(job *Job, from *Node) (all []candidate) {
 			job:    job,
 			from:   from,
 			to:     to,
-			cost:   v.cost(*job),
+			cost:   v.cost(*job, to.Name),
 			memory: memory,
 			score:  choice.Score,
 		})

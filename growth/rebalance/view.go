@@ -10,9 +10,13 @@ import (
 type view struct {
 	Cluster
 	jobs map[growth.PodUID]hosted
-	// arrivals are the moves to a node, programs those of the jobs of a program that have succeeded.
+	// arrivals are the moves to a node, programs those of the jobs of a program that have succeeded. replaced has the evictions and
+	// placements of all moves.
 	arrivals map[growth.NodeName][]move.Past
 	programs map[interference.Kind]moved
+	replaced moved
+	// pulls are the pulls of images by the moves of the jobs of a program.
+	pulls map[interference.Kind]moved
 	// overlapping has a job of each kind on nodes where kernels overlap.
 	overlapping map[interference.Kind]interference.Member
 }
@@ -22,11 +26,13 @@ type hosted struct {
 	host *Node
 }
 
-// moved counts jobs that have moved, and sums their costs.
+// moved counts jobs that have moved, or moves, and sums their costs.
 type moved struct {
 	moved int
 	sum   growth.Seconds
 }
+
+func (m moved) with(cost growth.Seconds) moved { return moved{m.moved + 1, m.sum + cost} }
 
 func newView(c Cluster) *view {
 	v := &view{
@@ -34,6 +40,7 @@ func newView(c Cluster) *view {
 		jobs:        map[growth.PodUID]hosted{},
 		arrivals:    map[growth.NodeName][]move.Past{},
 		programs:    map[interference.Kind]moved{},
+		pulls:       map[interference.Kind]moved{},
 		overlapping: map[interference.Kind]interference.Member{},
 	}
 	for i := range c.Nodes {
@@ -51,10 +58,15 @@ func newView(c Cluster) *view {
 			if p.Gone {
 				v.arrivals[p.To] = append(v.arrivals[p.To], p)
 			}
+			if p.Replaced > 0 {
+				v.replaced = v.replaced.with(p.Replaced)
+			}
 		}
 		if cost, ok := job.Cost(); ok && job.Kind != "" {
-			before := v.programs[job.Kind]
-			v.programs[job.Kind] = moved{before.moved + 1, before.sum + cost}
+			v.programs[job.Kind] = v.programs[job.Kind].with(cost)
+		}
+		if pull, ok := job.Pull(); ok && job.Kind != "" {
+			v.pulls[job.Kind] = v.pulls[job.Kind].with(pull)
 		}
 	}
 	return v

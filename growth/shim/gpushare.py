@@ -38,6 +38,9 @@ A job that says what it trains has its step time and its memory predicted before
 
     gpushare.describe(batch_size=64, flops=4.1e9, params=sum(p.numel() for p in model.parameters()))
 
+A job that has moved resumes from what it saved for the move: resume() knows its path, step and SHA-256 from the file
+checkpoint.json, which is in the folder of the sockets before the container starts.
+
 Guarantees to the job:
   * No call raises because of the agent, and none waits for it: a daemon thread owns the socket, and step() adds a few
     numbers to one small aggregate. The only waits are those for the turn, and the duty gate of agents without turns.
@@ -218,9 +221,15 @@ def on_save(function, path=None):
     on the disk. Without one, function() does all of this itself and returns the path, or None if this process has nothing to
     save. All ranks of a job call their functions after the same step, so these may use collective operations.
 
+    A URL, such as s3://bucket/job.pt, is no file: this module neither writes nor reads it. A function without a path may save
+    there, and returns Checkpoint(url, None, sha256) with the SHA-256 of what it has written.
+
     After a SIGTERM that the job does not handle, the job ends with SystemExit once it has saved.
     """
-    _client().saver.register(function, None if path is None else os.path.abspath(os.fspath(path)))
+    if path is not None and _is_url(os.fspath(path)):
+        raise ValueError("on_save() writes files, and %s is a URL: leave the path out, let the function write to the URL itself, and "
+                         "return gpushare.Checkpoint(url, None, sha256)" % path)
+    _client().saver.register(function, None if path is None else _location(path))
 
 
 def save():
@@ -235,14 +244,22 @@ def resume(path=None):
     no sha256, and is not verified.
 
     If it is the path of on_save(), this process is from then on the only one that may save there.
+
+    A job that has moved must find what it saved for the move, or what it has saved since: CheckpointError is raised if the file
+    is missing, or of an earlier step. Without any path, the one of that checkpoint counts. Of a URL, this is all that is known:
+    the result is None for a job that has not moved, whether or not there is something.
     """
     saver = _client().saver
-    path = path or saver.path
+    moved = _moved_with(os.path.join(_folder(), "checkpoint.json"))
+    path = path or saver.path or (moved and moved.path)
     if path is None:
         raise CheckpointError("resume() needs a path, or one given to on_save() before")
-    checkpoint = _verified(os.path.abspath(os.fspath(path)))
+    path = _location(path)
+    if _is_url(path):
+        return _at_url(path, moved)
+    checkpoint = _continued(path, moved)
     if checkpoint is not None and checkpoint.path == saver.path:
-        saver.claim()
+        saver.claim(moved)
     return checkpoint
 
 
@@ -261,9 +278,9 @@ def save_requested():
     return _client().save_request()
 
 
-def saved(path, step=None):
-    """Report a checkpoint at path. Its SHA-256 is computed in the background."""
-    _client().saved(os.path.abspath(os.fspath(path)), step)
+def saved(path, step=None, sha256=None):
+    """Report a checkpoint at path. Its SHA-256 is computed in the background. That of a URL must be given."""
+    _client().saved(_location(path), step, sha256)
 
 
 def timed(iterable):
@@ -1090,12 +1107,16 @@ class _Saver:
         self.alarm()
 
     def write(self):
-        """Call the job's function. Returns the path and the scratch file, which is None if the function did all the work."""
+        """Call the job's function. Returns the path, the scratch file, which is None if the function did all the work, and the
+        SHA-256 if the function has returned one.
+        """
         if self._finishing is not None:
             self._finishing.join()
         if self.path is None:
-            path = self.function()
-            return (None if path is None else os.path.abspath(os.fspath(path))), None
+            path, digest = self.function(), None
+            if isinstance(path, Checkpoint):
+                path, digest = path.path, path.sha256
+            return (None if path is None else _location(path)), None, digest
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
         scratch = self.path + ".new"
         try:
@@ -1103,20 +1124,23 @@ class _Saver:
         except BaseException:
             _quietly(os.unlink, scratch)
             raise
-        return self.path, scratch
+        return self.path, scratch, None
 
-    def claim(self):
+    def claim(self, moved=None):
         """Keep earlier processes of this job from saving: one may still run on a node that is out of reach."""
         record = _record(self.path)
-        if record is None or _process(os.environ, sys.modules.get("torch.distributed")).get("rank", 0) > 0:
+        if record is None or _own_rank() > 0:
             return
-        _quietly(_replace, self.path + ".record", json.dumps(dict(record, owner=self.owner)).encode())
+        record["owner"] = self.owner
+        if moved is not None and moved.path == self.path:
+            record["continues"] = moved.sha256   # what is saved from here on is later, however the job numbers its steps
+        _quietly(_replace, self.path + ".record", json.dumps(record).encode())
         self.claimed = self.path
 
-    def complete(self, path, scratch, number):
-        """Put a checkpoint into place, and return its SHA-256."""
+    def complete(self, path, scratch, number, digest=None):
+        """Put a checkpoint into place, and return its SHA-256. That of a URL is known only if the job has given it."""
         if scratch is None:
-            return _sha256(path)
+            return _given(path, digest) if _is_url(path) else _sha256(path)
         digest = _complete(path, scratch, number, self.owner, self.claimed == path)
         self.claimed = path
         return digest
@@ -1170,6 +1194,8 @@ def _complete(path, scratch, number, owner, claimed):
         if claimed and before.get("owner") not in (None, owner):
             raise CheckpointError("another process continues this job from %s: this one is late, and must not overwrite it" % path)
         entry = {"sha256": digest, "step": number, "owner": owner}
+        if before.get("continues"):
+            entry["continues"] = before["continues"]
         older = {"sha256": before.get("sha256"), "step": before.get("step")}
         _replace(path + ".record", json.dumps(dict(entry, v=1, before=older)).encode())
         os.replace(scratch, path)
@@ -1211,23 +1237,122 @@ def _record(path):
 
 
 def _verified(path):
-    """The checkpoint at path, or None. Raises CheckpointError for a file that is not the one of its record, or cannot be read."""
+    """The checkpoint at path and its record, None each if there is none. Raises CheckpointError for a file that is not the one of
+    its record, or cannot be read.
+    """
     try:
         os.stat(path)
         record = _record(path)
         if record is None:
-            return Checkpoint(path, None, None)
+            return Checkpoint(path, None, None), None
         digest = _sha256(path)
     except (FileNotFoundError, NotADirectoryError):
-        return None
+        return None, None
     except OSError as err:
         raise CheckpointError("%s cannot be read: %s" % (path, err)) from err
     for known in (record, record.get("before")):
         if isinstance(known, dict) and known.get("sha256") == digest:
-            return Checkpoint(path, _integer(known.get("step")), digest)
+            return Checkpoint(path, _integer(known.get("step")), digest), record
     raise CheckpointError(
         "%s is not the checkpoint that was saved: its SHA-256 is %s, and %s.record has %s. Restore the file from a copy, or remove "
         "both files to start over" % (path, digest, path, record["sha256"]))
+
+
+def _folder():
+    return os.environ.get("GPUSHARE_DIR") or "/run/gpushare"
+
+
+def _moved_with(path):
+    """The Checkpoint that the job saved for the move that has brought it here, or None."""
+    try:
+        with open(path, "rb") as file:
+            m = json.loads(file.read(LINE_LIMIT).decode("utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as err:
+        _log.warning("what this job saved before it moved is not known: %s", err)
+        return None
+    if not isinstance(m, dict) or m.get("v") != PROTOCOL or not isinstance(m.get("path"), str):
+        return None                 # of another release
+    if not _within(m.get("step"), 0, MAX_COUNT) or not _is_digest(m.get("sha256")):
+        return None
+    return Checkpoint(m["path"], m["step"], m["sha256"])
+
+
+def _continued(path, moved):
+    """The checkpoint at path, or None. It must be the one with which the job has moved, or a later one."""
+    checkpoint, record = _verified(path)
+    if moved is None or (record or {}).get("continues") == moved.sha256:
+        return checkpoint
+    if moved.path != path:
+        if _own_rank() == 0:
+            _log.warning("before it moved here, this job saved step %d in %s; it resumes from %s instead", moved.step, moved.path, path)
+        return checkpoint
+    if checkpoint is None and _own_rank() > 0:
+        return None                 # not every rank has the volume
+    if checkpoint is None:
+        raise CheckpointError("%s is missing, where this job saved step %d before it moved here: is the same volume mounted on this node? %s"
+                              % (path, moved.step, _REGARDLESS))
+    if record is None:
+        return _unrecorded(checkpoint, moved)
+    if checkpoint.sha256 == moved.sha256:
+        return checkpoint._replace(step=moved.step)
+    if checkpoint.step is not None and checkpoint.step < moved.step:
+        raise CheckpointError("%s is of step %d, and before it moved here this job saved step %d there, with SHA-256 %s: this node "
+                              "reads an older file. %s" % (path, checkpoint.step, moved.step, moved.sha256, _REGARDLESS))
+    _log.warning("%s, of step %s, is not the file that this job saved for its move, of step %d with SHA-256 %s: it was saved later, "
+                 "and its own record matches", path, checkpoint.step, moved.step, moved.sha256)
+    return checkpoint
+
+
+_REGARDLESS = "To start without it, delete this pod: the next one does not expect it"
+
+
+def _unrecorded(checkpoint, moved):
+    """A file that the job has saved without this module, verified by what is known from the move."""
+    try:
+        digest = _sha256(checkpoint.path)
+    except OSError as err:
+        raise CheckpointError("%s cannot be read: %s" % (checkpoint.path, err)) from err
+    if digest == moved.sha256:
+        return moved
+    _log.warning("%s is not the file that this job saved for its move, of step %d with SHA-256 %s: its SHA-256 is %s. It is wrong unless the "
+                 "job has saved since", checkpoint.path, moved.step, moved.sha256, digest)
+    return checkpoint
+
+
+def _at_url(url, moved):
+    if moved is not None and moved.path == url:
+        return moved
+    _log.warning("gpushare cannot look for %s: the job must look itself, and verify what it finds%s", url,
+                 "" if moved is None else ". Before it moved here, it saved step %d in %s" % (moved.step, moved.path))
+    return None
+
+
+_url = re.compile(r"(?!file:)[a-z][a-z0-9+.-]*://[^\x00-\x1f\x7f]+", re.IGNORECASE)
+
+
+def _is_url(path):
+    return isinstance(path, str) and _url.fullmatch(path) is not None
+
+
+def _location(path):
+    """The absolute path of a file, or a URL as it is."""
+    path = os.fspath(path)
+    return path if _is_url(path) else os.path.abspath(path)
+
+
+def _is_digest(text):
+    return isinstance(text, str) and re.fullmatch("[0-9a-f]{64}", text) is not None
+
+
+def _given(url, digest):
+    """The SHA-256 that the job has given for what it has written to a URL."""
+    digest = digest.lower() if isinstance(digest, str) else digest
+    if not _is_digest(digest):
+        raise CheckpointError("gpushare cannot read %s: the job must give the SHA-256 of what it has written there, as 64 hexadecimal digits: "
+                              "return gpushare.Checkpoint(url, None, sha256), or pass it to saved()" % url)
+    return digest
 
 
 _CAUSES = {
@@ -1256,7 +1381,7 @@ class _Client:
 
     def __init__(self):
         self.pid = os.getpid()
-        folder = os.environ.get("GPUSHARE_DIR") or "/run/gpushare"
+        folder = _folder()
         self.path = os.path.join(folder, "gpushare.sock")
         self.turns = _Turns(os.path.join(folder, "turn.sock"))
         self.interval = _seconds(os.environ.get("GPUSHARE_REPORT_SECONDS"), 0.1)
@@ -1367,7 +1492,7 @@ class _Client:
         self._request = None
         number = self._report.number or 0
         try:
-            path, scratch = self.saver.write()
+            path, scratch, given = self.saver.write()
         except Exception as err:
             self._reply(request, {"type": "failed", "reason": _reason(err)})
             return
@@ -1377,7 +1502,7 @@ class _Client:
 
         def finish():
             try:
-                digest = self.saver.complete(path, scratch, number)
+                digest = self.saver.complete(path, scratch, number, given)
             except Exception as err:
                 self._reply(request, {"type": "failed", "reason": _reason(err)})
             else:
@@ -1392,9 +1517,9 @@ class _Client:
             self._start()
         request, self._request = self._open_request(), None
         number = self._report.number or 0
-        path, scratch = self.saver.write()
+        path, scratch, given = self.saver.write()
         if path is not None:
-            digest = self.saver.complete(path, scratch, number)
+            digest = self.saver.complete(path, scratch, number, given)
             self._reply(request, {"type": "saved", "path": path, "sha256": digest, "step": number})
         return path
 
@@ -1470,13 +1595,13 @@ class _Client:
             request = self._request = None
         return request
 
-    def saved(self, path, number):
+    def saved(self, path, number, given=None):
         if self._thread is None:
             self._start()
         number = _integer(number)
         with self._lock:
             request, self._request = self._request, None
-            self._unhashed.append((path, number if number is not None else self._report.number or 0, request))
+            self._unhashed.append((path, number if number is not None else self._report.number or 0, request, given))
             if self._hashing:
                 return
             self._hashing = True
@@ -1539,10 +1664,10 @@ class _Client:
                     if self._closing:
                         self._wake()
                     return
-                path, number, request = self._unhashed.popleft()
+                path, number, request, given = self._unhashed.popleft()
             try:
-                digest = _sha256(path)
-            except OSError as err:
+                digest = _given(path, given) if _is_url(path) else _sha256(path)
+            except (OSError, CheckpointError) as err:
                 self._reply(request, {"type": "failed", "reason": _reason(err)})
                 continue
             self._reply(request, {"type": "saved", "path": path, "sha256": digest, "step": number})
@@ -1715,7 +1840,7 @@ class _Client:
                     self._post(self._answer)
                 return
             if number and self.saver.function is None and not self._polled:
-                rank = _process(os.environ, sys.modules.get("torch.distributed")).get("rank", 0)
+                rank = _own_rank()
                 self._post({"type": "failed", "request": number, "reason": "" if rank else
                             "it has no save function: register one with gpushare.on_save()", "nothing": rank > 0})
                 return
@@ -1918,6 +2043,10 @@ _LAUNCHERS = (
     ("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"),                                      # Slurm
     ("JOB_COMPLETION_INDEX", None, None),                                                   # Indexed Job, JobSet
 )
+
+
+def _own_rank():
+    return _process(os.environ, sys.modules.get("torch.distributed")).get("rank", 0)
 
 
 def _process(environ, distributed):

@@ -6,19 +6,22 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
 )
 
 // margin is by how much a move must lower the score of the job's place.
 const margin = 1
 
 // Corrected returns the moves that SpeCon's text asks for. Categories are those of the node's own classifier, and travel with
-// the job. It accounts for each move before it chooses the next.
+// the job. It accounts for each move before it chooses the next. A job moves if that makes its end earlier by more than it costs;
+// a job that stays because it does not may move later.
 func Corrected(nodes []Node, fits Fits) []Move {
 	nodes = clone(nodes)
 	var moves []Move
 	for _, host := range nodes {
 		for _, job := range slices.Clone(host.Jobs) {
-			if to, ok := target(nodes, host.Name, job, fits); ok && asks(at(nodes, host.Name), job) {
+			to, ok := target(nodes, host.Name, job, fits)
+			if ok && asks(at(nodes, host.Name), job) && pays(*at(nodes, host.Name), *at(nodes, to), job) {
 				moves = append(moves, relocate(nodes, Move{Job: job.ID, From: host.Name, To: to, Reason: Speculative}))
 			}
 		}
@@ -30,6 +33,17 @@ func Corrected(nodes []Node, fits Fits) []Move {
 func asks(host *Node, job Job) bool {
 	return job.Category == growth.Converged && job.Fixed == "" && job.Speculative == 0 && job.moves() < maxMoves &&
 		slices.ContainsFunc(host.Jobs, func(other Job) bool { return other.ID != job.ID && other.Category != growth.Converged })
+}
+
+// pays reports whether a job ends earlier by more than the cost of its move, as far as its size is known. SpeCon's text has the check
+// and no forecast: here it is the end under fair sharing.
+func pays(from, to Node, job Job) bool {
+	if !fairfinish.Sized(job.Remaining) {
+		return true
+	}
+	before := expect(from, from.Jobs).ends[job.ID]
+	after := expect(to, append(slices.Clone(to.Jobs), job)).ends[job.ID]
+	return before-after > job.Cost
 }
 
 // target returns the node with the lowest score that is lower with the job than the host's (Algorithm 4).
@@ -71,7 +85,7 @@ func rebalance(nodes []Node, fits Fits) (moves []Move) {
 		job, ok := latestConverged(most.Jobs, func(j Job) bool {
 			return j.Fixed == "" && j.Rebalanced == 0 && j.moves() < maxMoves && fits(j, *least)
 		})
-		if !ok {
+		if !ok || !pays(*most, *least, job) {
 			return moves
 		}
 		moves = append(moves, relocate(nodes, Move{Job: job.ID, From: most.Name, To: least.Name, Reason: Rebalancing}))

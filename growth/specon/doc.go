@@ -11,7 +11,8 @@
 //
 // A node's score is the sum of its jobs' weights: 2 for a Progressing job, 1.5 for a Watching one, 1 for a Converged one.
 // A job that has converged next to a job that has not is moved, once, to the node with the lowest score. When no job is
-// left to converge, or a node is idle, jobs are rebalanced by their number.
+// left to converge, or a node is idle, jobs are rebalanced by their number. Corrected moves a job of known size only if it then
+// ends earlier by more than the cost.
 //
 // # A move that pays
 //

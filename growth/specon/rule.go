@@ -78,15 +78,25 @@ func (r Rule) best(forecasts []forecast, now time.Time, fits Fits) (best Move, o
 				if to.node.Name == from.node.Name || !fits(job, to.node) {
 					continue
 				}
-				m := Move{Job: job.ID, From: from.node.Name, To: to.node.Name, Reason: Faster, Cost: job.Cost}
-				var pays bool
-				if m.Gain, m.Delay, pays = r.gain(from, rest, to, job, now); pays && (!ok || m.Gain > best.Gain+moment) {
+				if m, pays := r.move(from, rest, to, job, now); pays && (!ok || m.Gain > best.Gain+moment) {
 					best, ok = m, true
 				}
 			}
 		}
 	}
 	return best, ok
+}
+
+// move returns the move of a job, and whether it pays. What images cost is asked last, since it may be slow to find out.
+func (r Rule) move(from, rest, to forecast, job Job, now time.Time) (m Move, pays bool) {
+	m = Move{Job: job.ID, From: from.node.Name, To: to.node.Name, Reason: Faster, Cost: job.Cost}
+	if m.Gain, m.Delay, pays = r.gain(from, rest, to, job, now); !pays || job.Pull == nil {
+		return m, pays
+	}
+	job.Cost += job.Pull(to.node.Name)
+	m.Cost = job.Cost
+	m.Gain, m.Delay, pays = r.gain(from, rest, to, job, now)
+	return m, pays
 }
 
 // movable reports whether a job may move at all.

@@ -141,3 +141,35 @@ func TestRule_Properties(t *testing.T) {
 		}
 	}
 }
+
+// What images cost counts in a move, and is asked only of moves that pay without it.
+func TestRule_AsksForImagesLast(t *testing.T) {
+	for name, tc := range map[string]struct {
+		works []growth.Work
+		pull  growth.Seconds
+		asked bool
+		moves int
+	}{
+		"a move that pays":                {[]growth.Work{100, 100}, 20, true, 1},
+		"a move that the pull costs more": {[]growth.Work{100, 100}, 60, true, 0},
+		"a move that does not pay anyway": {[]growth.Work{10, 10}, 0, false, 0},
+		"a move to a node that has them":  {[]growth.Work{100, 100}, 0, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := false
+			from := changed(worker("a", tc.works...), func(j *specon.Job) {
+				j.Pull = func(on growth.NodeName) growth.Seconds {
+					require.Equal(t, growth.NodeName("b"), on)
+					asked = true
+					return tc.pull
+				}
+			})
+			moves := specon.DefaultRule().Choose([]specon.Node{from, worker("b")}, start, everywhere, 0)
+			require.Len(t, moves, tc.moves)
+			require.Equal(t, tc.asked, asked)
+			for _, m := range moves {
+				require.Equal(t, 10+tc.pull, m.Cost)
+			}
+		})
+	}
+}

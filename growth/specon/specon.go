@@ -19,9 +19,9 @@ type Job struct {
 	// Fixed says why the job cannot be moved; empty if it can.
 	Fixed string
 
-	// The rest is for Rule only.
+	// The rest is for forecasts: Rule needs it, and Corrected compares gain and cost where Remaining is known.
 
-	// Arrived is when the job first ran, and Placed when it came to its node.
+	// Arrived is when the job first ran, and Placed when it came to its node; for Rule only, as Delayed.
 	Arrived, Placed time.Time
 	// Remaining is the work to its end, in the unit of its node.
 	Remaining remaining.Estimate
@@ -31,6 +31,9 @@ type Job struct {
 	Overlap fairfinish.Overlap
 	// Cost is what a move of the job takes: save, evict, place and restore.
 	Cost growth.Seconds
+	// Pull returns what a move to a node takes in addition, for images that the node does not have; for Rule only, which asks for moves
+	// that pay without. Nil means nothing.
+	Pull func(on growth.NodeName) growth.Seconds
 	// Delayed is by how much earlier moves to its node have delayed its end, as predicted.
 	Delayed growth.Seconds
 }
@@ -44,9 +47,9 @@ type Node struct {
 	Jobs []Job
 	// Use is the smoothed utilization of its CPU, which ranks nodes with equal scores.
 	Use growth.Share
-	// CPU is what its jobs can use together; for Rule only.
+	// CPU is what its jobs can use together; for forecasts.
 	CPU growth.MilliCPU
-	// GPU is set if the jobs share the time of this GPU and not CPU. A GPU counts as a node with one core. For Rule only.
+	// GPU is set if the jobs share the time of this GPU and not CPU. A GPU counts as a node with one core. For forecasts.
 	GPU growth.GPU
 }
 

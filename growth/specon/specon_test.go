@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/remaining"
 	"github.com/trellis-gpu/trellis/growth/specon"
 )
 
@@ -44,7 +45,18 @@ func cluster(categories ...string) (nodes []specon.Node) {
 	return nodes
 }
 
-// at returns the number of jobs of each node after moves.
+// sized returns nodes of one core with jobs of some remaining work, the moves of which cost some time.
+func sized(work growth.Work, cost growth.Seconds, nodes []specon.Node) []specon.Node {
+	for i := range nodes {
+		nodes[i].CPU = growth.Core
+		nodes[i] = changed(nodes[i], func(j *specon.Job) {
+			j.Remaining, j.Limit, j.Cost = remaining.Exact(work), growth.Core, cost
+		})
+	}
+	return nodes
+}
+
+// counts returns the number of jobs of each node after moves.
 func counts(nodes []specon.Node, moves []specon.Move) map[growth.NodeName]int {
 	n := map[growth.NodeName]int{}
 	for _, node := range nodes {
@@ -104,6 +116,11 @@ func TestCorrected(t *testing.T) {
 		"after rebalancing no node has two more jobs than another": {nodes: cluster("CCCCC", "C", "C"), moves: 2},
 		"no jobs":  {nodes: cluster("", "")},
 		"one node": {nodes: cluster("CPP")},
+		// A third of a core takes the job 30 s to its end, the idle node 10 s.
+		"the job gains more than a move costs":      {nodes: sized(10, 19, cluster("CPP", "")), moves: 1},
+		"the job does not gain what a move costs":   {nodes: sized(10, 20, cluster("CPP", ""))},
+		"only one of two moves gains what it costs": {nodes: sized(10, 25, cluster("CCCC", "")), moves: 1},
+		"rebalancing does not gain what it costs":   {nodes: sized(10, 30, cluster("CCCC", ""))},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -122,6 +139,15 @@ func TestCorrected_EachMoveIsAccounted(t *testing.T) {
 	moves := specon.Corrected(nodes, everywhere)
 	require.Len(t, moves, 2)
 	require.NotEqual(t, moves[0].To, moves[1].To)
+}
+
+// A converged job counts as one at its target too: the second job follows the first, for their node has a score of 1, and not of 2.
+func TestCorrected_TheCategoryTravelsWithTheJob(t *testing.T) {
+	nodes := cluster("CCPPP", "", "P")
+	nodes[1].Use = 0.9
+	moves := specon.Corrected(nodes, everywhere)
+	require.Len(t, moves, 2)
+	require.Equal(t, []growth.NodeName{"b", "b"}, []growth.NodeName{moves[0].To, moves[1].To})
 }
 
 func TestCorrected_OfEqualScoresTheNodeThatUsesLessCPU(t *testing.T) {

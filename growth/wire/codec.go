@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
 var (
@@ -180,8 +181,8 @@ func (s Saved) check() error {
 		return fmt.Errorf("request %d out of range", s.Request)
 	case !sha256Hex.MatchString(s.SHA256):
 		return errors.New("sha256 is not 64 hexadecimal digits")
-	case len(s.Path) > maxPathLength || strings.ContainsRune(s.Path, 0) || !path.IsAbs(s.Path):
-		return errors.New("path is not an absolute path")
+	case len(s.Path) > maxPathLength || strings.ContainsRune(s.Path, 0) || !path.IsAbs(s.Path) && !gpushare.IsURL(s.Path):
+		return errors.New("path is neither an absolute path nor a URL")
 	}
 	return s.Process.check()
 }

@@ -45,6 +45,10 @@ func TestDecode_InvertsEncode(t *testing.T) {
 			wire.Saved{Path: "/ckpt/a.pt", SHA256: strings.Repeat("0f", 32), Step: 9, Request: 7},
 			`{"v":1,"type":"saved","path":"/ckpt/a.pt","sha256":"` + strings.Repeat("0f", 32) + `","step":9,"request":7}`,
 		},
+		"saved in an object store": {
+			wire.Saved{Path: "s3://bucket/a.pt", SHA256: strings.Repeat("0f", 32), Step: 9},
+			`{"v":1,"type":"saved","path":"s3://bucket/a.pt","sha256":"` + strings.Repeat("0f", 32) + `","step":9}`,
+		},
 		"progress of rank 0": {
 			wire.Progress{Step: 12, Process: wire.Process{Rank: ptr(0), LocalRank: ptr(0), WorldSize: 8}},
 			`{"v":1,"type":"progress","step":12,"rank":0,"local_rank":0,"world_size":8}`,
@@ -127,6 +131,7 @@ func TestDecode_RejectsInvalidLines(t *testing.T) {
 		"a batch size of 0":           `{"v":1,"type":"ack","generation":1,"applied":{"batch_size":0}}`,
 		"an invalid checksum":         `{"v":1,"type":"saved","path":"/a","sha256":"xyz","step":1}`,
 		"a relative path":             `{"v":1,"type":"saved","path":"a","sha256":"` + strings.Repeat("0", 64) + `","step":1}`,
+		"a URL of a file":             `{"v":1,"type":"saved","path":"file:///a","sha256":"` + strings.Repeat("0", 64) + `","step":1}`,
 		"a duty of 0":                 `{"v":1,"type":"duty","sequence":1,"duty":0}`,
 		"a duty above 1":              `{"v":1,"type":"duty","sequence":1,"duty":1.5}`,
 		"a negative sequence":         `{"v":1,"type":"duty","sequence":-1,"duty":0.5}`,

@@ -83,6 +83,7 @@ type Ack struct {
 
 // Saved reports that a process has saved a checkpoint, which is complete and on the disk.
 type Saved struct {
+	// Path is that of a file, or a URL (gpushare.IsURL). SHA256 is that of the file, or what the job says about the object.
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
 	Step   int64  `json:"step"`

@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"a guarded deletion fails if the key has changed":          guardedDelete,
 		"of many writes guarded by one prefix, one succeeds":       race,
 		"a watch starts with all entries and then follows changes": follows,
+		"a slow reader of a watch gets fewer and larger batches":   slowReader,
 		"a watch sees only its prefix":                             prefixOnly,
 		"a watch of one key starts before the key exists":          absentKey,
 		"a chunked list is complete":                               chunkedList,

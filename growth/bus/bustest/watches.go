@@ -58,6 +58,33 @@ func follows(t *testing.T, h Harness) {
 	waitFor(t, batches, m, holds("/n/b", "1"))
 }
 
+// slowReader reads nothing while keys change and are deleted.
+func slowReader(t *testing.T, h Harness) {
+	const many = 60
+	b, m := h.Open(t), newMirror()
+	batches := h.Open(t).Watch(t.Context(), "/n/")
+	waitFor(t, batches, m, holds())
+	put(t, b, "/n/gone", "1", bus.Persistent)
+	if err := b.Delete(t.Context(), "/n/gone"); err != nil {
+		t.Fatal(err)
+	}
+	for n := range many {
+		put(t, b, "/n/a", fmt.Sprint(n), bus.Persistent)
+	}
+	put(t, b, "/n/gone", "again", bus.Persistent)
+	for count := 0; !holds("/n/a", fmt.Sprint(many-1), "/n/gone", "again")(m.View()); count++ {
+		if count > many/4 {
+			t.Fatalf("%d batches, and the last change is in none", count)
+		}
+		select {
+		case batch := <-batches:
+			m.Apply(batch)
+		case <-time.After(timeout):
+			t.Fatalf("no batch arrived at %+v", m.View())
+		}
+	}
+}
+
 // absentKey watches one key as a coordinator watches the model of a program.
 func absentKey(t *testing.T, h Harness) {
 	b, m := h.Open(t), newMirror()

@@ -8,7 +8,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// watch queues batches without a limit, so that a writer never waits for a reader.
+// watch queues batches, so that a writer never waits for a reader. Changes that the reader has not taken become one batch.
 type watch struct {
 	prefix string
 
@@ -51,22 +51,64 @@ func (s *Session) Watch(ctx context.Context, prefix string) <-chan bus.Batch {
 	go func() {
 		defer close(out)
 		defer s.bus.forget(w)
+		var pending []bus.Batch
 		for {
-			for _, b := range w.take() {
-				select {
-				case out <- b:
-				case <-ctx.Done():
-					return
-				}
+			var outlet chan<- bus.Batch
+			var first bus.Batch
+			if len(pending) > 0 {
+				outlet, first = out, pending[0]
 			}
 			select {
+			case outlet <- first:
+				pending = pending[1:]
 			case <-w.filled:
+				for _, b := range w.take() {
+					pending = add(pending, b)
+				}
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
 	return out
+}
+
+// add adds a batch to those that the reader has not taken yet. Changes become one batch.
+func add(pending []bus.Batch, b bus.Batch) []bus.Batch {
+	last := len(pending) - 1
+	if last < 0 || !isChange(pending[last]) || !isChange(b) {
+		return append(pending, b)
+	}
+	pending[last] = joined(pending[last], b)
+	return pending
+}
+
+// isChange reports whether a batch has neither a list nor an error.
+func isChange(b bus.Batch) bool { return !b.Reset && b.Err == nil }
+
+// joined returns the changes of two batches. Of several changes to a key only the last is kept.
+func joined(first, second bus.Batch) bus.Batch {
+	again := map[string]bool{}
+	for _, e := range second.Entries {
+		again[e.Key] = true
+	}
+	for _, key := range second.Deleted {
+		again[key] = true
+	}
+	j := bus.Batch{Revision: second.Revision}
+	for _, e := range first.Entries {
+		if !again[e.Key] {
+			j.Entries = append(j.Entries, e)
+		}
+	}
+	for _, key := range first.Deleted {
+		if !again[key] {
+			j.Deleted = append(j.Deleted, key)
+		}
+	}
+	j.Entries = append(j.Entries, second.Entries...)
+	j.Deleted = append(j.Deleted, second.Deleted...)
+	return j
 }
 
 func (b *Bus) forget(w *watch) {
