@@ -26,47 +26,59 @@ func (l *Loop) FollowAllocations(ctx context.Context, b Watcher, name growth.Nod
 	}
 }
 
-// FollowJobs follows the tuner's advice until ctx ends. It reads this node's samples once, at the start.
+// FollowJobs follows the tuner's advice, and what was known of jobs before they moved, until ctx ends. It reads this node's samples
+// once, at the start.
 func (l *Loop) FollowJobs(ctx context.Context, b Watcher, name growth.NodeName) {
 	mirror := bus.Mirror[bus.Advice]{Decode: func(e bus.Entry) (bus.Advice, error) {
 		return bus.Decode[bus.Advice](e.Value)
 	}}
+	moved := bus.Mirror[bus.Sample]{Decode: func(e bus.Entry) (bus.Sample, error) {
+		return bus.Decode[bus.Sample](e.Value)
+	}}
 	first := true
 	for batch := range b.Watch(ctx, bus.Jobs) {
-		advice, samples := split(batch)
-		view := mirror.Apply(advice)
+		advice, origins, samples := split(batch)
+		view, before := mirror.Apply(advice), moved.Apply(origins)
 		l.logRefused(advice, view.Undecodable)
+		l.logRefused(origins, before.Undecodable)
 		var past []bus.Sample
 		if first && batch.Reset {
 			past, first = samplesOf(samples, name), false
 		}
-		if len(past) == 0 && len(advice.Entries) == 0 && !batch.Reset {
+		changed := len(origins.Entries) > 0 || batch.Reset
+		if len(past) == 0 && len(advice.Entries) == 0 && !changed {
 			continue // a sample of some coordinator
 		}
-		changed := node.AdviceChanged{Advice: adviceByPod(view)}
+		advised, known := node.AdviceChanged{Advice: byPod(view)}, node.OriginsChanged{Origins: byPod(before)}
 		l.post(func() {
 			if len(past) > 0 {
 				l.step(node.SamplesRestored{Samples: past})
 			}
-			l.step(changed)
+			if changed {
+				l.step(known)
+			}
+			l.step(advised)
 		})
 	}
 }
 
-// split separates advice from samples, which are many, change often and mostly belong to other nodes.
-func split(batch bus.Batch) (advice bus.Batch, samples []bus.Entry) {
-	advice = batch
-	advice.Entries = nil
-	for _, e := range batch.Entries {
+// split separates advice and origins from samples, which are many, change often and mostly belong to other nodes.
+func split(batch bus.Batch) (advice, origins bus.Batch, samples []bus.Entry) {
+	entries := batch.Entries
+	batch.Entries = nil
+	advice, origins = batch, batch
+	for _, e := range entries {
 		switch key, err := bus.ParseKey(e.Key); {
 		case err != nil:
 		case key.Kind == bus.KindAdvice:
 			advice.Entries = append(advice.Entries, e)
+		case key.Kind == bus.KindOrigin:
+			origins.Entries = append(origins.Entries, e)
 		case key.Kind == bus.KindSample:
 			samples = append(samples, e)
 		}
 	}
-	return advice, samples
+	return advice, origins, samples
 }
 
 func samplesOf(entries []bus.Entry, name growth.NodeName) []bus.Sample {
@@ -79,14 +91,15 @@ func samplesOf(entries []bus.Entry, name growth.NodeName) []bus.Sample {
 	return samples
 }
 
-func adviceByPod(view *bus.View[bus.Advice]) map[growth.PodUID]bus.Advice {
-	advice := make(map[growth.PodUID]bus.Advice, len(view.Values))
-	for text, a := range view.Values {
+// byPod returns the records of a view by the pods that their keys name.
+func byPod[T any](view *bus.View[T]) map[growth.PodUID]T {
+	records := make(map[growth.PodUID]T, len(view.Values))
+	for text, record := range view.Values {
 		if key, err := bus.ParseKey(text); err == nil {
-			advice[key.Pod] = a
+			records[key.Pod] = record
 		}
 	}
-	return advice
+	return records
 }
 
 // logRefused logs the records of a batch that this build cannot read, once each time they are written.

@@ -2,7 +2,6 @@ package turnbench
 
 import (
 	"context"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -100,7 +99,7 @@ var (
 
 // start starts a coordinator, as after an update of its DaemonSet if there was one before.
 func (m *machine) start(v variant) {
-	quiet := slog.New(slog.DiscardHandler)
+	quiet := m.b.log
 	l := loop.New(m.b.decisions(v), metrics.New(prometheus.NewRegistry(), func() time.Duration { return 0 }), quiet)
 	m.mu.Lock()
 	l.Restore(m.memory)
@@ -152,7 +151,7 @@ func (m *machine) start(v variant) {
 	}
 }
 
-// stop ends the coordinator. The jobs see the end of their connections, as if it had been killed.
+// stop ends the coordinator in order. The jobs see the end of their connections.
 func (m *machine) stop() {
 	if m.coordinator != nil {
 		m.coordinator.stop()

@@ -83,7 +83,8 @@ func (b *bench) untilHolds(j *job) {
 	}
 }
 
-// withoutCoordinator ends the coordinator while jobs wait, and starts it again. The survivor must end as an ungated job.
+// withoutCoordinator stops the coordinator in order while jobs wait, and starts it again. The survivor must end as an ungated
+// job. A coordinator that is killed is tested on a cluster: benchmarks/e2e, TestTurns.
 func (b *bench) withoutCoordinator() {
 	steps := int(b.span(2000, 400))
 	m, survivor, other := b.pair(steps)
@@ -93,7 +94,7 @@ func (b *bench) withoutCoordinator() {
 	m.start(harmless)
 	time.Sleep(5 * time.Second)
 	w.to = min(now(), lastEnd(survivor.steps(b)))
-	b.figure("longest wait, the coordinator is killed and started again", "s",
+	b.figure("longest wait, the coordinator is stopped and started again", "s",
 		longestWait(survivor.steps(b), w).Seconds()).atMost(waitBound().Seconds())
 	survivor.wait(b)
 	require.NotNil(b.t, other)

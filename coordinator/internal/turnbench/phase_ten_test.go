@@ -132,7 +132,7 @@ func (b *bench) play(v variant, jobs []planned, repeat int, history node.Memory)
 		for name, j := range started {
 			records[name] = j.steps(b)
 		}
-		b.chart.add(v.name, window{}, records)
+		b.chart.add(v.name+", on a node that has seen "+seen(history), window{}, records)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

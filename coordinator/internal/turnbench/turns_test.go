@@ -3,6 +3,7 @@ package turnbench
 import (
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,7 @@ var (
 	keepArg   = flag.Bool("keep", false, "keep the figures of other phases that the file has")
 	repeatArg = flag.Int("repeats", 6, "repeats of the phases ten and throughput")
 	lengthArg = flag.Float64("length", 1, "length of the jobs of phase ten; 1: a quarter of a minute each, alone on one core")
+	logArg    = flag.String("log", "", "write the log of the coordinators to this file, as lines of JSON")
 	pythonArg = flag.String("python", "/usr/bin/python3", "an interpreter with PyTorch, scikit-learn and SciPy")
 )
 
@@ -81,6 +83,7 @@ func TestTurns(t *testing.T) {
 // bench has what all phases share, and the figures so far.
 type bench struct {
 	t        *testing.T
+	log      *slog.Logger // of the coordinators
 	began    time.Time
 	device   string
 	python   string
@@ -108,6 +111,13 @@ func newBench(t *testing.T) *bench {
 		jobs:     filepath.Join(root, "benchmarks/jobs"),
 		testdata: filepath.Join(root, "coordinator/internal/turnbench/testdata"),
 		cores:    allowedCores(t),
+		log:      slog.New(slog.DiscardHandler),
+	}
+	if *logArg != "" {
+		file, err := os.Create(*logArg)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = file.Close() })
+		b.log = slog.New(slog.NewJSONHandler(file, nil))
 	}
 	require.Contains(t, []string{"cuda", "emulated"}, b.device, "-device")
 	if b.device == "emulated" {

@@ -50,6 +50,40 @@ func TestFaults_TheHolderHangs(t *testing.T) {
 	other.end()
 }
 
+// The GPU of a job is lost while the job holds it, and the shim cannot wait for its kernels: the driver returns an error, or the call
+// hangs. The other job waits for the timeout at most.
+func TestFaults_AGPUIsLostWhileHeld(t *testing.T) {
+	lose := func(t *testing.T, config turn.Config, drain string) (b *bench, one, other *trainer) {
+		t.Parallel()
+		b = serveBy(t, config, "one", "other")
+		b.plan(map[string]float64{"one": .5, "other": .5})
+		one, other = b.launch("one"), b.launchRank("other", nil, "LOST="+drain)
+		b.started(one, other)
+		b.untilSwitches()
+		b.untilState("other", turn.Holding)
+		other.signal(syscall.SIGWINCH)
+		return b, one, other
+	}
+	t.Run("the driver returns an error", func(t *testing.T) {
+		b, one, other := lose(t, patient, "raises")
+		before := b.Use()["one"]
+		b.untilSwitches()
+		after := b.Use()["one"]
+		require.Zero(t, b.counter("overdue_total"))
+		require.InDelta(t, float64(after.Held-before.Held), float64(after.Alone-before.Alone), 1e-6, "no turn is given twice")
+		one.end()
+		other.end()
+	})
+	t.Run("the driver hangs", func(t *testing.T) {
+		b, one, other := lose(t, quickly, "hangs")
+		require.Eventually(t, func() bool { return b.counter("overdue_total") > 0 }, patience, pollTime)
+		one.goesOn()
+		other.signal(syscall.SIGKILL)
+		one.goesOn()
+		one.end()
+	})
+}
+
 func TestFaults_AnotherCoordinatorServesTheSameSockets(t *testing.T) {
 	b, one, other := shimPair(t, patient)
 	b.Shutdown()

@@ -2,6 +2,7 @@ package turns_test
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -9,6 +10,9 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
+
+// mostSteps is the largest number of steps that the protocol permits.
+const mostSteps = 1 << 53
 
 // barrier is a collective operation: each process waits for all others in each step.
 type barrier struct {
@@ -94,4 +98,41 @@ func TestServer_SeveralProcessesThatDoNotStopDoNotBlockTheGPU(t *testing.T) {
 	held := after["one"].Held - before["one"].Held + after["two"].Held - before["two"].Held
 	require.Greater(t, float64(held), 1.5)
 	require.Greater(t, b.counter("overdue_total"), 1.0, "it is asked again")
+}
+
+// One of two ranks reports false steps, so that the announced step is one that no rank is near to, or one in the past. Another job
+// waits for the timeout at most each time. The bound of the test leaves room for a busy machine.
+func TestServer_FalseStepsOfARankDelayNoOther(t *testing.T) {
+	for name, claims := range map[string]func(int64) int64{
+		"ten times too many": func(step int64) int64 { return 10 * step },
+		"ten times too few":  func(step int64) int64 { return step / 10 },
+		"falling":            func(step int64) int64 { return max(0, 1_000_000-step) },
+		"huge":               func(int64) int64 { return mostSteps },
+		"alternating":        func(step int64) int64 { return step % 2 * mostSteps },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := serve(t, "false", "single")
+			b.plan(map[string]float64{"false": .5, "single": .5})
+			honest := b.dial("false", wire.Process{Rank: new(0), WorldSize: 2})
+			liar := b.dial("false", wire.Process{Rank: new(1), WorldSize: 2})
+			liar.claims = claims
+			single := b.dial("single", wire.Process{})
+			var last time.Time
+			var longest atomic.Int64
+			for _, p := range []*process{honest, liar} {
+				go p.train(time.Millisecond, func() {})
+			}
+			go single.train(time.Millisecond, func() {
+				if now := time.Now(); last.IsZero() {
+					last = now
+				} else {
+					longest.Store(max(longest.Load(), int64(now.Sub(last))))
+					last = now
+				}
+			})
+			shared := func() bool { return single.step.Load() > 500 && single.pauses.Load() > 0 }
+			require.Eventually(t, shared, 6*patience, time.Millisecond)
+			require.Less(t, time.Duration(longest.Load()), 10*quickly.Timeout)
+		})
+	}
 }

@@ -95,7 +95,8 @@ type process struct {
 	sequence int64
 	after    int64
 	stopping bool
-	trains   bool // reports a rate
+	trains   bool                   // reports a rate
+	claims   func(step int64) int64 // the step that it reports instead of its own; nil for an honest process
 	step     atomic.Int64
 	pauses   atomic.Int64
 }
@@ -123,6 +124,9 @@ func (b *bench) dialAt(slot string, of wire.Process, step int64) *process {
 
 func (p *process) send(state wire.GateState) {
 	gate := wire.Gate{State: state, Sequence: p.sequence, Step: p.step.Load(), Process: p.process}
+	if p.claims != nil {
+		gate.Step = p.claims(gate.Step)
+	}
 	if p.trains {
 		gate.Steps, gate.HeldSeconds = 1, .001
 	}

@@ -33,9 +33,12 @@ func (s Snapshot) owners(podsByName map[podName]*pods.Pod) map[string]slot.Owner
 	return owners
 }
 
-// recordOwner records the container of the pod that is about to start with the ids. An init container is recognised by
-// its size, because kubelet does not list it.
+// recordOwner records the container of the pod that is about to start with the ids, and passes on what its job has saved before it
+// moved. An init container is recognised by its size, because kubelet does not list it.
 func (t *Tracker) recordOwner(pod pods.Pod, devices []kubelet.ContainerDevices, ids []string) {
+	if err := t.Slots.SetCheckpoint(slice.Slot(ids), pod.Saved); err != nil {
+		t.Log.Warn("a job that has moved does not get what it has saved", "slot", slice.Slot(ids), "pod", pod.Ref.String(), "err", err)
+	}
 	sorted := slices.Sorted(slices.Values(ids))
 	has := func(d kubelet.ContainerDevices) bool { return slices.Equal(d.IDs, sorted) }
 	name := ""

@@ -13,6 +13,7 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slot"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
 // PodResources lists which container holds which devices.
@@ -36,6 +37,8 @@ type Slots interface {
 	Remove(name string) error
 	// SetOwner records the container that a slot belongs to.
 	SetOwner(name string, owner slot.Owner) error
+	// SetCheckpoint puts what a job has saved before it moved into its slot; nil removes it.
+	SetCheckpoint(name string, saved *gpushare.Saved) error
 }
 
 // Events records Kubernetes events.

@@ -63,6 +63,9 @@ func convert(p pod, resource string) Pod {
 		result.Count = request.Count
 		result.Cores = request.Cores
 	}
+	if saved, err := gpushare.ParseSaved(p.Metadata.Annotations[gpushare.SavedAnnotation]); err == nil && saved.IsBeforeMove() {
+		result.Saved = &saved
+	}
 	for _, c := range p.Spec.InitContainers { // kubelet admits them first
 		result.Containers = appendContainer(result.Containers, c, resource, c.RestartPolicy != "Always")
 	}

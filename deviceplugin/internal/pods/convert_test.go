@@ -2,10 +2,13 @@ package pods
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
 func TestConvert_KeepsGPUIndex(t *testing.T) {
@@ -13,6 +16,27 @@ func TestConvert_KeepsGPUIndex(t *testing.T) {
 	require.Nil(t, convert(p, "aliyun.com/gpu-mem").GPUIndex)
 	p.Metadata.Annotations = map[string]string{"ALIYUN_COM_GPU_MEM_IDX": "3"}
 	require.Equal(t, 3, *convert(p, "aliyun.com/gpu-mem").GPUIndex)
+}
+
+func TestConvert_KeepsWhatWasSavedBeforeAMove(t *testing.T) {
+	saved := gpushare.Saved{Request: "user", Step: 41, SHA256: strings.Repeat("0f", 32), Path: "/ckpt/a.pt"}
+	before := saved.BeforeMove("0198-1")
+	for name, tc := range map[string]struct {
+		annotation string
+		want       *gpushare.Saved
+	}{
+		"the job has moved":    {before.String(), &before},
+		"an answer of its own": {saved.String(), nil},
+		"it could not save":    {gpushare.Saved{Request: "user", Failed: "disk full"}.String(), nil},
+		"nothing":              {"", nil},
+		"no checkpoint":        {"x", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var p pod
+			p.Metadata.Annotations = map[string]string{gpushare.SavedAnnotation: tc.annotation}
+			require.Equal(t, tc.want, convert(p, "r").Saved)
+		})
+	}
 }
 
 func TestParseQuantity_CanonicalForms(t *testing.T) {

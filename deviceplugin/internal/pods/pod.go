@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
 // Pod is the part of a pod that allocations depend on. The pod is bound to this node.
@@ -22,6 +23,8 @@ type Pod struct {
 	GPUIndex *int
 	// Cores is the requested percentage of a GPU's compute, or 0.
 	Cores int
+	// Saved is what the job has saved before it moved to this pod, or nil.
+	Saved *gpushare.Saved
 	// Containers are the containers that request units, in kubelet's order of admission.
 	Containers []Container
 }

@@ -7,6 +7,8 @@
 //
 // Invariant: a mounted directory is never replaced, so a container keeps the directory that it was started with.
 //
+// The file "checkpoint.json" has what the container's job saved before it moved here. It is there before the container starts.
+//
 // The file ".ids" lists the ids, and the file ".owner" names the container that started with the slot. A
 // restarted plugin reads there which ids a live pod holds, even if kubelet has lost its checkpoint and the bus is
 // unavailable.

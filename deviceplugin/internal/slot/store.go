@@ -60,7 +60,8 @@ func open(stateDir string, labels selinux.Labels) (*Store, error) {
 	return &Store{root: root, shim: shim.Source(), labels: labels, owners: map[string]Owner{}}, nil
 }
 
-// Ensure creates the slot of a set of ids and returns its path. An existing slot only gets a new modification time.
+// Ensure creates the slot of a set of ids and returns its path. An existing slot only gets a new modification time, and loses what
+// the job of an earlier container had saved.
 func (s *Store) Ensure(ids []string) (string, error) {
 	dir := filepath.Join(s.root, slice.Slot(ids))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -78,6 +79,9 @@ func (s *Store) Ensure(ids []string) (string, error) {
 		return "", err
 	}
 	s.share(filepath.Join(dir, shim.FileName))
+	if err := removeCheckpoint(filepath.Join(dir, shim.CheckpointFile)); err != nil {
+		return "", err
+	}
 	now := time.Now()
 	if err := os.Chtimes(dir, now, now); err != nil {
 		return "", fmt.Errorf("marking a slot: %w", err)
