@@ -269,15 +269,22 @@ func submit(t *testing.T, plane *upstreamtest.Plane, name, class string, memory 
 	}, 10*time.Second, 50*time.Millisecond, "admission knows the new priority class")
 }
 
-// trainer returns a pod with a limit of GPU memory.
+// trainer returns a pod with a limit of GPU memory. Its checkpoints are on a volume that all nodes mount.
 func trainer(name string, units int64) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: corev1.PodSpec{SchedulerName: "trellis", Containers: []corev1.Container{{
-			Name: "train", Image: "trainer", Resources: corev1.ResourceRequirements{
-				Limits: corev1.ResourceList{gpushare.Resource: *resource.NewQuantity(units, resource.DecimalSI)},
-			},
-		}}},
+		Spec: corev1.PodSpec{
+			SchedulerName: "trellis",
+			Containers: []corev1.Container{{
+				Name: "train", Image: "trainer", Resources: corev1.ResourceRequirements{
+					Limits: corev1.ResourceList{gpushare.Resource: *resource.NewQuantity(units, resource.DecimalSI)},
+				},
+				VolumeMounts: []corev1.VolumeMount{{Name: "checkpoints", MountPath: "/checkpoints"}},
+			}},
+			Volumes: []corev1.Volume{{Name: "checkpoints", VolumeSource: corev1.VolumeSource{
+				NFS: &corev1.NFSVolumeSource{Server: "nfs.example", Path: "/checkpoints"},
+			}}},
+		},
 	}
 }
 

@@ -108,6 +108,7 @@ func (n *node) requireHistory(t *testing.T, moved *corev1.Pod) {
 	past, err := bus.Decode[bus.MovedJob](entries[0].Value)
 	require.NoError(t, err)
 	require.Equal(t, 1, past.Count)
+	require.Equal(t, moved.Name, past.Names[len(past.Names)-1])
 	require.True(t, past.Continues(growth.PodUID(moved.UID)))
 	shown, err := n.plane.Client.CoreV1().Pods("default").Get(t.Context(), moved.Name, metav1.GetOptions{})
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,7 +47,7 @@ func TestExtender_MovesSurviveCrashes(t *testing.T) {
 	w.nothingIsLeft(t)
 }
 
-// states are those in which a program is killed.
+// states are those in which a program is killed during a move that succeeds.
 var states = []move.State{move.Proposed, move.Saving, move.Saved, move.Evicted, move.Placed, move.Restored, move.Done}
 
 // survive moves a job for each state, kills a program when its move has entered that state, and checks that the job ends once. The
@@ -55,9 +56,10 @@ func (w *crashes) survive(t *testing.T, victim string) {
 	gang := &crashJob{name: victim + "gang", states: states, pods: 2}
 	createGang(t, w.plane, gang.name, growth.GiB, 1)
 	jobs := []*crashJob{gang}
-	for _, state := range states {
+	for _, state := range slices.Concat(states, []move.State{move.Aborted}) {
 		for _, kind := range []string{"owned", "bare"} {
-			j := &crashJob{name: victim + strings.ToLower(string(state)) + kind, states: []move.State{state}, pods: 1}
+			name := victim + strings.ToLower(string(state)) + kind
+			j := &crashJob{name: name, states: []move.State{state}, pods: 1, unsaved: state == move.Aborted}
 			jobs = append(jobs, j)
 			map[string]func(*testing.T, string){"owned": w.createJob, "bare": w.createPod}[kind](t, j.name)
 		}
@@ -66,13 +68,19 @@ func (w *crashes) survive(t *testing.T, victim string) {
 		j.old = w.now(t, j)
 		first := j.old[0]
 		to := map[string]string{"node-0": "node-1", "node-1": "node-2", "node-2": "node-0"}[first.Spec.NodeName]
+		if j.unsaved {
+			w.cannotSave(j)
+		}
 		w.arm(j, func() { w.kills(victim, first, to) })
 		w.ask(t, first, to)
 	}
 	for _, j := range jobs {
 		for i, record := range w.settled(t, j) {
 			t.Logf("%-32s %s %s", j.name, record.State, record.Why)
-			if victim != "job" {
+			switch {
+			case j.unsaved:
+				require.Equal(t, move.Aborted, record.State)
+			case victim != "job":
 				require.Equal(t, move.Done, record.State, record.Why)
 			}
 			w.isWhere(t, j, i, record)
@@ -88,6 +96,15 @@ type crashJob struct {
 	states []move.State
 	pods   int
 	old    []*corev1.Pod
+	// unsaved is set if it cannot save, so that its move is aborted.
+	unsaved bool
+}
+
+// cannotSave lets all saves of a job fail.
+func (w *crashes) cannotSave(j *crashJob) {
+	w.node.mu.Lock()
+	defer w.node.mu.Unlock()
+	w.fails[j.name] = "the volume is full"
 }
 
 // now returns the running pods of a job, by index.

@@ -67,8 +67,8 @@ func (c *Config) AddFlags(set *flags.Set) {
 			"), dry-run (also say which jobs would move without a request), automatic (also move them); all but off need the right to "+
 			"annotate, evict, create and delete pods (deploy/components/moves)").NoOptDefVal = string(mover.Requested)
 	set.StringSliceVar(&c.SharedPaths, "shared-host-paths", nil,
-		"folders of nodes that are the same on all nodes, such as a mounted network file system: jobs with checkpoints there may move "+
-			"without a request")
+		"folders of nodes that are the same on all nodes, such as a mounted network file system: jobs with checkpoints in "+
+			"other folders of their nodes do not move")
 	set.BoolVar(&c.Workers, "workers", false,
 		"give jobs with the annotation "+gpushare.ElasticAnnotation+" and workers in "+gpushare.TuneAnnotation+" the number of workers that "+
 			"the tuner recommends: save, then scale their owner; needs the right to annotate pods and to scale (deploy/components/workers)")

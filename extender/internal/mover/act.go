@@ -32,6 +32,14 @@ func (m *Mover) act(ctx context.Context, record bus.Move, s seen) (bool, error) 
 	if err != nil {
 		return false, err
 	}
+	kept, err := m.keepDeadline(ctx, record.Move, s)
+	if err != nil || kept {
+		return true, err // the pod is read again
+	}
+	given, err := m.handOver(ctx, record.Move, s)
+	if err != nil || given {
+		return true, err
+	}
 	return held || onOld || onCopy, m.wake(ctx, record.Move, s)
 }
 

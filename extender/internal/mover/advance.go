@@ -69,6 +69,11 @@ func (m *Mover) replace(ctx context.Context, group []tracked, next []move.Record
 			continue
 		}
 		t.record.Move = next[i]
+		origin, err := m.carry(ctx, &t.record, before[i], all[i], now)
+		if err != nil {
+			return err
+		}
+		writes = append(writes, origin...)
 		value, err := bus.Encode(t.record)
 		if err != nil {
 			return err

@@ -2,12 +2,10 @@ package mover
 
 import (
 	"context"
-	"fmt"
-	"path"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/trellis-gpu/trellis/extender/internal/request"
@@ -20,6 +18,7 @@ type checks struct {
 	client kubernetes.Interface
 	pods   map[growth.PodRef]*corev1.Pod
 	nodes  map[growth.NodeName]occupied
+	claims map[types.NamespacedName]boundClaim
 	err    error // the first one
 }
 
@@ -85,61 +84,4 @@ func (c *checks) node(ctx context.Context, name growth.NodeName) (occupied, erro
 	}
 	c.nodes[name] = n
 	return n, nil
-}
-
-// volume returns why the checkpoint of a job cannot be read on other nodes, or "".
-func (c *checks) volume(ctx context.Context, pod *corev1.Pod, checkpoint string, sharedPaths []string) (string, error) {
-	if checkpoint == "" {
-		return "it has not saved a checkpoint yet", nil
-	}
-	v := holding(pod, checkpoint)
-	switch {
-	case v == nil:
-		return fmt.Sprintf("its checkpoint %.200s is on no volume", checkpoint), nil
-	case v.NFS != nil, v.CephFS != nil, v.AzureFile != nil:
-		return "", nil
-	case v.HostPath != nil:
-		for _, shared := range sharedPaths {
-			if within(v.HostPath.Path, shared) {
-				return "", nil
-			}
-		}
-		return fmt.Sprintf("its checkpoint is below %.200s of its node, and --shared-host-paths does not name it", v.HostPath.Path), nil
-	case v.PersistentVolumeClaim == nil:
-		return fmt.Sprintf("its checkpoint is on volume %s, which other nodes cannot mount", v.Name), nil
-	}
-	claim, err := c.client.CoreV1().PersistentVolumeClaims(pod.Namespace).Get(ctx, v.PersistentVolumeClaim.ClaimName, metav1.GetOptions{})
-	if err != nil {
-		return "", err
-	}
-	for _, mode := range claim.Status.AccessModes {
-		if mode == corev1.ReadWriteMany {
-			return "", nil
-		}
-	}
-	return fmt.Sprintf("its checkpoint is on the claim %s, which is not ReadWriteMany", claim.Name), nil
-}
-
-// holding returns the volume that a path in a container is on, nil if there is none.
-func holding(pod *corev1.Pod, file string) *corev1.Volume {
-	name, longest := "", -1
-	for _, container := range pod.Spec.Containers {
-		for _, mount := range container.VolumeMounts {
-			if within(file, mount.MountPath) && len(mount.MountPath) > longest {
-				name, longest = mount.Name, len(mount.MountPath)
-			}
-		}
-	}
-	for i := range pod.Spec.Volumes {
-		if pod.Spec.Volumes[i].Name == name {
-			return &pod.Spec.Volumes[i]
-		}
-	}
-	return nil
-}
-
-// within reports whether a path is a folder or below it.
-func within(file, folder string) bool {
-	file, folder = path.Clean(file), path.Clean(folder)
-	return file == folder || strings.HasPrefix(file, strings.TrimSuffix(folder, "/")+"/")
 }

@@ -59,6 +59,7 @@ func (m *Mover) decide(ctx context.Context, snapshot *cache.Snapshot, moves move
 		return nil
 	}
 	m.decided = now
+	m.explainFixed(ctx, snapshot)
 	past, err := m.history(ctx)
 	if err != nil {
 		return err
@@ -102,6 +103,9 @@ func (m *Mover) beginDecided(ctx context.Context, d rebalance.Decision, moves mo
 		return why, err
 	}
 	if why, err := m.unsafe(ctx, pod, check); why != "" || err != nil {
+		return why, err
+	}
+	if why, err := m.refusalByCheckpoint(ctx, check, []movingPod{{pod: pod, to: d.To}}); why != "" || err != nil {
 		return why, err
 	}
 	if m.Mode == DryRun {

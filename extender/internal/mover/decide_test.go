@@ -199,6 +199,39 @@ func TestMover_MovesWithoutRequest(t *testing.T) {
 	}
 }
 
+// A ReadWriteMany claim is not enough: its volume must be one that the target can mount.
+func TestMover_MovesClaimsWithoutRequest(t *testing.T) {
+	folder := &corev1.HostPathVolumeSource{Path: "/data"}
+	tests := map[string]struct {
+		volume corev1.PersistentVolumeSpec
+		gone   bool // the claim is
+		moves  int
+	}{
+		"a volume for all nodes":  {moves: 1},
+		"a volume for both nodes": {volume: onNodes("a", "b"), moves: 1},
+		"a volume for the node":   {volume: onNodes("a")},
+		"a folder of the node": {
+			volume: corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: folder}},
+		},
+		"none": {gone: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newHarness(t, mover.Automatic)
+				if !test.gone {
+					w.claim(corev1.ReadWriteMany, test.volume)
+				}
+				w.saveOnClaim("p")
+				w.saveOnClaim("q")
+				w.publish()
+				require.NoError(t, w.mover.Pass(t.Context(), time.Now()))
+				require.Len(t, w.moves(), test.moves, w.events())
+			})
+		})
+	}
+}
+
 // change changes the samples of all jobs.
 func change(one func(*bus.Sample)) func(*harness) {
 	return func(w *harness) {

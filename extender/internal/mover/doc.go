@@ -28,9 +28,15 @@
 // together with the request, and withdraws the permission in the same patch. So that is done once, and a request that comes later is a new
 // one. A request for another node during a move is refused (decline).
 //
+// The checkpoint must be on a volume that the target can mount (checkpointUnavailable). If its path is known, the request is refused.
+// Otherwise the move is aborted once all pods of the job have saved.
+//
 // # The new pod
 //
 // A controller creates it as soon as the old one is being deleted. It waits until the old one is gone, and may then run on the
 // target only (Place, which the scheduler asks in Filter). An annotation then makes kube-scheduler try it again. Until a replica that
 // has just started knows the records, pods with an owner wait. A bare pod is copied behind a scheduling gate first.
+//
+// The new pod carries what the job has saved (handOver): the device plugin puts it into the container, where gpushare.resume() compares
+// it with the file.
 package mover

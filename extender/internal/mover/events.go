@@ -17,7 +17,14 @@ import (
 // announce reports a change of state: an event on the pod that is the job now, the log, and the metric of ended moves.
 func (m *Mover) announce(ctx context.Context, record bus.Move, before move.Record, s seen, now time.Time) {
 	r := record.Move
-	if r.State == before.State {
+	if r.Behind != before.Behind {
+		m.Log.Warn("a job that moves does not continue from its checkpoint", "pod", record.Pod, "move", r.ID, "step", r.Behind,
+			"saved", r.Checkpoint.Step, "path", r.Checkpoint.Path, "sha256", r.Checkpoint.SHA256)
+	}
+	switch {
+	case r.State == before.State && r.Why == before.Why:
+		return
+	case r.State == before.State:
 		m.Log.Info("a move is being given up", "pod", record.Pod, "move", r.ID, "state", r.State, "why", r.Why)
 		return
 	}
@@ -40,7 +47,11 @@ func (m *Mover) announce(ctx context.Context, record bus.Move, before move.Recor
 		m.event(ctx, job, corev1.EventTypeNormal, "MovePlaced",
 			fmt.Sprintf("The job of pod %s continues here, from step %d", record.Pod.Name, r.Checkpoint.Step))
 	case move.Done:
-		m.event(ctx, job, corev1.EventTypeNormal, "Moved", fmt.Sprintf("%s in %s: %s", moved(r), tenths(now.Sub(r.Began)), parts(r.Cost())))
+		kind := corev1.EventTypeNormal
+		if r.Behind != 0 {
+			kind = corev1.EventTypeWarning
+		}
+		m.event(ctx, job, kind, "Moved", fmt.Sprintf("%s in %s: %s%s", moved(r), tenths(now.Sub(r.Began)), parts(r.Cost(), r.NoImage), repeated(r)))
 	case move.Aborted:
 		m.event(ctx, job, corev1.EventTypeWarning, "MoveAborted", aborted(r))
 	}
@@ -67,7 +78,16 @@ func aborted(r move.Record) string {
 	if r.Gang != nil && r.Checkpoint == nil {
 		return fmt.Sprintf("The move of the job has ended early, and all of its %d pods run on: %s", len(r.Gang.Pods), r.Why)
 	}
-	return fmt.Sprintf("The move of the job to %s has ended early: %s", target(r.To), r.Why)
+	return fmt.Sprintf("The move of the job to %s has ended early: %s%s", target(r.To), r.Why, repeated(r))
+}
+
+// repeated says that a job has not continued from the checkpoint that it saved for the move.
+func repeated(r move.Record) string {
+	if r.Behind == 0 {
+		return ""
+	}
+	return fmt.Sprintf(". It did not continue from its checkpoint: step %d was saved in %s with SHA-256 %s, and its first report was step %d",
+		r.Checkpoint.Step, r.Checkpoint.Path, r.Checkpoint.SHA256, r.Behind)
 }
 
 // moved says where the job is now.
@@ -79,9 +99,14 @@ func moved(r move.Record) string {
 }
 
 // parts describes what a move has cost.
-func parts(c move.Cost) string {
-	return fmt.Sprintf("%s until it had saved, %s until its old pod was gone, %s until the new one had its node, %s until it continued",
-		tenths(c.Save), tenths(c.Evict), tenths(c.Place), tenths(c.Restore))
+func parts(c move.Cost, noImage bool) string {
+	image := ""
+	if noImage {
+		image = " with an image that the node did not have"
+	}
+	return fmt.Sprintf("%s until it had saved, %s until its old pod was gone, %s until the new one had its node, "+
+		"%s until its containers ran%s, %s until it continued",
+		tenths(c.Save), tenths(c.Evict), tenths(c.Place), tenths(c.Start), image, tenths(c.Restore))
 }
 
 func tenths(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }

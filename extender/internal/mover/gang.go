@@ -73,6 +73,14 @@ func (m *Mover) planTogether(
 		}
 	}
 	why, err := t.crowded(ctx, plan, pods)
+	if why != "" || err != nil {
+		return nil, why, err
+	}
+	moving := make([]movingPod, len(pods))
+	for i, pod := range pods {
+		moving[i] = movingPod{pod: pod, to: plan[i].To}
+	}
+	why, err = m.refusalByCheckpoint(ctx, t.check, moving)
 	return plan, why, err
 }
 

@@ -1,7 +1,6 @@
 package mover_test
 
 import (
-	"context"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,116 +10,21 @@ import (
 	"github.com/stretchr/testify/require"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
-	"github.com/trellis-gpu/trellis/extender/internal/mover"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
-	"github.com/trellis-gpu/trellis/growth/gang"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/move"
 )
 
-// gangHarness is a harness with a third node, c, and an Indexed Job of two pods that are one job: g-0 on node a and g-1 on node b.
-type gangHarness struct {
-	*harness
-	evicted []string
-}
-
-func newGangHarness(t *testing.T) *gangHarness {
-	w := &gangHarness{harness: newHarness(t, mover.Requested)}
-	w.ready("c")
-	w.job("g-0", "a", 4)
-	w.job("g-1", "b", 4)
-	for _, name := range []string{"g-0", "g-1"} {
-		w.edit(name, own)
-	}
-	w.scheduler.Place = func(p move.Identity) move.Place { return w.mover.Place(p) }
-	w.scheduler.Confirm = func(ctx context.Context, ref growth.PodRef) (move.Place, error) { return w.mover.Confirm(ctx, ref) }
-	w.scheduler.Gangs = waiting{}
-	w.Settle() // no informer calls the reactors any more
-	w.Client.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		if action.GetSubresource() != "eviction" {
-			return false, nil, nil
-		}
-		name := action.(clienttesting.CreateAction).GetObject().(*policyv1.Eviction).Name
-		w.evicted = append(w.evicted, name)
-		return true, nil, w.Client.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "default", name)
-	})
-	w.Settle()
-	return w
-}
-
-// own makes a pod one of the Indexed Job. Its name ends with its index.
-func own(pod *corev1.Pod) {
-	yes := true
-	pod.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Name: "g", UID: "job", Controller: &yes}}
-	pod.Labels = map[string]string{batchv1.ControllerUidLabel: "job"}
-	pod.Annotations[batchv1.JobCompletionIndexAnnotation] = pod.Name[len(pod.Name)-1:]
-	pod.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "MASTER_ADDR", Value: "g-0.g"}}
-}
-
-// waiting lets every pod of a gang wait.
-type waiting struct{}
-
-func (waiting) Offer(request.Pod, []growth.NodeName) gang.Room { return gang.Room{Wait: "it waits"} }
-func (waiting) Room(request.Pod) gang.Room                     { return gang.Room{Wait: "it waits"} }
-
-// edit changes a pod.
-func (w *gangHarness) edit(name string, change func(*corev1.Pod)) {
-	pod := w.Get(clustertest.Pod(name, ""))
-	change(pod)
-	w.Update(pod)
-}
-
-// ask asks to move a pod.
-func (w *gangHarness) ask(name, to string) {
-	w.edit(name, func(p *corev1.Pod) { p.Annotations[gpushare.MoveAnnotation] = to })
-	w.Settle()
-	w.pass(2) // others may be asked to move too
-	require.Empty(w.T, w.moves())
-}
-
-// answer lets the coordinators say what the job has saved, or why it has not.
-func (w *gangHarness) answer(name string, step int64, failed string) {
-	w.edit(name, func(p *corev1.Pod) {
-		p.Annotations[gpushare.SavedAnnotation] = gpushare.Saved{
-			Request: p.Annotations[gpushare.SaveAnnotation], Step: step, SHA256: strings.Repeat("0f", 32), Path: "/checkpoints/g.pt", Failed: failed,
-		}.String()
-	})
-}
-
-// pass makes some passes.
-func (w *gangHarness) pass(times int) {
-	for range times {
-		require.NoError(w.T, w.mover.Pass(w.T.Context(), time.Now()))
-		w.Settle()
-	}
-}
-
-// states returns the states of both moves.
-func (w *gangHarness) states() (states []move.State) {
-	for _, r := range w.moves() {
-		states = append(states, r.State)
-	}
-	return states
-}
-
-func both(s move.State) []move.State { return []move.State{s, s} }
-
-// annotated reports whether a pod has an annotation.
-func (w *gangHarness) annotated(name, annotation string) bool {
-	return w.Get(clustertest.Pod(name, "")).Annotations[annotation] != ""
-}
-
 func TestMover_MovesAGang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newGangHarness(t)
+		for _, name := range []string{"g-0", "g-1"} {
+			w.edit(name, func(p *corev1.Pod) { p.Annotations[gpushare.DeadlineAnnotation] = "6h" })
+		}
 		w.ask("g-0", "c")
 		w.pass(1)
 		moves := w.moves()
@@ -149,20 +53,22 @@ func TestMover_MovesAGang(t *testing.T) {
 				p.OwnerReferences = nil
 			})
 		}
+		created := w.Get(clustertest.Pod("g-0", "")).CreationTimestamp.Time
 		w.pass(2)
 		require.Equal(t, []string{"g-0", "g-1"}, w.evicted)
 		require.Equal(t, both(move.Evicted), w.states())
-		w.continues(t)
+		w.continues(t, created)
 	})
 }
 
-// continues creates the new pods, and follows them to the end.
-func (w *gangHarness) continues(t *testing.T) {
+// continues creates the new pods, and follows them to the end. The old ones were created at some time.
+func (w *gangHarness) continues(t *testing.T, created time.Time) {
 	nodes := map[int]growth.NodeName{0: "c", 1: "b"}
 	pods := map[int]*corev1.Pod{}
 	for i := range nodes {
 		pod := clustertest.Pod("new-"+strconv.Itoa(i), "4Gi", 4)
 		own(pod)
+		pod.Annotations[gpushare.DeadlineAnnotation] = "6h" // of the Job's template
 		pods[i] = w.Create(pod)
 	}
 	w.Settle()
@@ -181,11 +87,22 @@ func (w *gangHarness) continues(t *testing.T) {
 	}
 	w.pass(1)
 	require.Equal(t, both(move.Placed), w.states())
-	for i, on := range nodes {
-		clustertest.Record(w.Cluster, bus.SampleKey(clustertest.Ref(pods[i]).UID), bus.Sample{Pod: clustertest.Ref(pods[i]), Node: on, Step: 40})
+	report := func(i int, step int64) {
+		ref := clustertest.Ref(pods[i])
+		clustertest.Record(w.Cluster, bus.SampleKey(ref.UID), bus.Sample{Pod: ref, Node: nodes[i], Step: step})
 	}
+	report(1, 3) // it starts over
+	w.pass(2)
+	require.Equal(t, both(move.Placed), w.states())
+	report(0, 40)
+	report(1, 40)
 	w.pass(2)
 	require.Equal(t, both(move.Done), w.states(), w.events())
+	require.Equal(t, 1, strings.Count(w.events(), "It did not continue from its checkpoint"))
+	require.Regexp(t, `new-1: Moved: .*\. It did not continue from its checkpoint: step 40 was saved in /checkpoints/g.pt with SHA-256 (0f){32}, `+
+		`and its first report was step 3`, w.events())
+	require.Equal(t, corev1.EventTypeNormal, w.eventType("new-0", "Moved"))
+	require.Equal(t, corev1.EventTypeWarning, w.eventType("new-1", "Moved"), "it has lost steps")
 	require.Contains(t, w.events(), "g-1: MoveEvicted: Pod g-1 is gone. The pod that continues its job may run on node b")
 	require.Contains(t, w.events(), "new-0: Moved: The job has moved from node a to c in ")
 	require.Contains(t, w.events(), "new-1: Moved: The job has moved, and this pod of it has started again on node b, in ")
@@ -195,6 +112,15 @@ func (w *gangHarness) continues(t *testing.T) {
 		require.Contains(t, w.Get(pods[i]).Annotations[gpushare.MovesAnnotation], "requested; with all 2 pods of its job")
 	}
 	require.Zero(t, w.Cache.Snapshot().OverCommitted())
+	for i := range nodes {
+		saved, err := gpushare.ParseSaved(w.Get(pods[i]).Annotations[gpushare.SavedAnnotation])
+		require.NoError(t, err)
+		require.True(t, saved.IsBeforeMove())
+		require.Equal(t, "/checkpoints/g.pt", saved.Path)
+		require.EqualValues(t, 40, saved.Step)
+		kept := w.Get(pods[i]).Annotations[gpushare.DeadlineAnnotation]
+		require.Equal(t, created.Add(6*time.Hour).UTC().Format(time.RFC3339), kept, "it does not begin again")
+	}
 }
 
 // A failure before all pods may be evicted lets all of them run on.

@@ -86,11 +86,15 @@ func (m *Mover) remember(
 	}
 	job := cmp.Or(continuing(past)[r.Old], r.Job())
 	of := past[job]
-	of.Pod, of.Written, of.History = record.Pod, now, of.With(r)
+	of.Written, of.History = now, of.With(r)
+	of.Seen(record.Pod)
 	for _, pod := range []*corev1.Pod{s.old, s.successor} {
 		if pod != nil {
 			of.Kind = jobkind.Of(pod)
-			of.Pod = request.Ref(pod)
+			of.Seen(request.Ref(pod))
+			if owner := metav1.GetControllerOf(pod); owner != nil {
+				of.Owner = owner.Kind + "/" + owner.Name
+			}
 		}
 	}
 	value, err := bus.Encode(of.MovedJob)
@@ -152,6 +156,14 @@ func (m *Mover) refresh(ctx context.Context, snapshot *cache.Snapshot, past map[
 		}
 	}
 	return nil
+}
+
+// pathOf returns where a job saves, by its annotation or the last checkpoint that it has reported, or "".
+func (m *Mover) pathOf(ctx context.Context, pod *corev1.Pod) (string, error) {
+	if spec, err := gpushare.Parse(pod.Annotations); err == nil && spec.Signal.Path != "" {
+		return spec.Signal.Path, nil
+	}
+	return m.checkpointPath(ctx, growth.PodUID(pod.UID))
 }
 
 // checkpointPath returns the path of the last checkpoint that a job has reported, or "".

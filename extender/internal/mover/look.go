@@ -41,6 +41,10 @@ func (m *Mover) look(ctx context.Context, record bus.Move, list lister) (s seen,
 	if p := s.successor; p != nil {
 		s.New = &move.Pod{UID: growth.PodUID(p.UID), Node: growth.NodeName(p.Spec.NodeName), Ended: ended(p)}
 		s.Trouble, s.Fails = trouble(p)
+		s.Started = started(p)
+		if record.Move.State == move.Evicted && p.Spec.NodeName != "" {
+			s.NoImage = m.noImage(ctx, p)
+		}
 		if record.Move.Checkpoint != nil && !record.Move.State.Final() {
 			if s.Step, err = m.reported(ctx, s.New.UID); err != nil {
 				return s, err

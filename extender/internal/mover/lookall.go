@@ -27,8 +27,12 @@ func (m *Mover) lookAtAll(ctx context.Context, group []tracked) ([]seen, error) 
 		all[i], observed[i] = s, s.Seen
 	}
 	refused := m.refused(group, all)
+	unavailable, err := m.savedCheckpointUnavailable(ctx, group, all)
+	if err != nil {
+		return nil, err
+	}
 	for i, s := range move.WithOthers(observed) {
-		s.Refused = refused
+		s.Refused, s.CheckpointUnavailable = refused, unavailable
 		all[i].Seen, all[i].prepared = s, true
 		for k, t := range group {
 			all[i].prepared = all[i].prepared && (k == i || all[k].mayGo(t.record.Move))

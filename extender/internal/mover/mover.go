@@ -65,7 +65,7 @@ type Mover struct {
 	// Policy chooses GPUs. Protected returns the disruption budget that does not permit the eviction of all of the pods, or "".
 	Policy    placement.Policy
 	Protected func(pods ...*corev1.Pod) string
-	// SharedPaths are the folders of nodes that are the same on all of them, for moves without a request.
+	// SharedPaths are the folders of nodes that are the same on all of them.
 	SharedPaths []string
 	// Ended is called with the outcome and the duration of a move, by the replica that ends it.
 	Ended func(state move.State, took time.Duration)
@@ -76,6 +76,8 @@ type Mover struct {
 	last     int64                       // number of the last move that this replica has begun
 	decided  time.Time                   // when moves without a request were last considered
 	left     map[growth.PodUID]leftAlone // the jobs that are not moved without a request for a while
+
+	explained map[growth.PodUID]bool // the jobs whose users know that they are never moved
 }
 
 // active is a move whose successor has to be placed.

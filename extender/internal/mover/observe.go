@@ -28,6 +28,13 @@ func (m *Mover) observe(
 			p, known := snapshot.Pods.Get(pod)
 			return known && check.allowed(ctx, p.Ref, on)
 		},
+		MissingImages: func(pod growth.PodUID, on growth.NodeName) growth.MiB {
+			p, known := snapshot.Pods.Get(pod)
+			if !known {
+				return 0
+			}
+			return check.missing(ctx, p.Ref, on)
+		},
 	}
 	for _, of := range past {
 		c.Past = append(c.Past, rebalance.Past{Kind: of.Kind, History: of.History})

@@ -23,19 +23,20 @@ func (m *Mover) proposal(ctx context.Context, id string, pod *corev1.Pod, d reba
 		return bus.Move{}, err
 	}
 	r := move.Record{
-		ID:      id,
-		Old:     growth.PodUID(pod.UID),
-		Bare:    metav1.GetControllerOf(pod) == nil,
-		Detach:  detaches,
-		From:    d.From,
-		To:      d.To,
-		State:   move.Proposed,
-		Since:   now,
-		Began:   now,
-		Cause:   d.Cause,
-		Because: d.Because,
-		For:     d.For.UID,
-		Delay:   d.Delay,
+		ID:       id,
+		Old:      growth.PodUID(pod.UID),
+		Bare:     metav1.GetControllerOf(pod) == nil,
+		Detach:   detaches,
+		From:     d.From,
+		To:       d.To,
+		State:    move.Proposed,
+		Since:    now,
+		Began:    now,
+		Cause:    d.Cause,
+		Because:  d.Because,
+		For:      d.For.UID,
+		Delay:    d.Delay,
+		Deadline: deadlineOf(pod),
 	}
 	r.Next = successor(pod, r)
 	return bus.Move{Pod: d.Pod, Move: r}, nil

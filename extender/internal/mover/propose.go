@@ -143,6 +143,9 @@ func (m *Mover) plan(
 		to = ""
 	}
 	why, err := m.refusal(ctx, pods[0], to)
+	if why == "" && err == nil {
+		why, err = m.refusalByCheckpoint(ctx, &checks{client: m.Client}, []movingPod{{pod: pods[0], to: to}})
+	}
 	return []rebalance.Decision{{Pod: members[0].Ref, From: members[0].Node, To: to, Cause: move.Requested}}, why, err
 }
 

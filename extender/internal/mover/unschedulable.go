@@ -78,7 +78,11 @@ func selected(pod *corev1.Pod, n *corev1.Node) bool {
 	if affinity == nil || affinity.NodeAffinity == nil || affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return true
 	}
-	terms := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	return anyOf(affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms, n)
+}
+
+// anyOf reports whether one of the terms selects a node.
+func anyOf(terms []corev1.NodeSelectorTerm, n *corev1.Node) bool {
 	return slices.ContainsFunc(terms, func(term corev1.NodeSelectorTerm) bool {
 		return len(term.MatchExpressions)+len(term.MatchFields) > 0 &&
 			matches(term.MatchExpressions, labels.Set(n.Labels)) &&

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,16 +31,17 @@ func (w Writer) Write(ctx context.Context, pod growth.PodRef, kind, reason, mess
 	w.write(ctx, pod, strconv.FormatInt(time.Now().UnixNano(), 16), kind, reason, message)
 }
 
-// WriteOnce writes an event that each replica may write: its name is the same at all of them, so that there is one. A pod can have one.
+// WriteOnce writes an event that each replica may write: its name is the same at all of them, so that there is one. A pod can have one
+// for each reason.
 func (w Writer) WriteOnce(ctx context.Context, pod growth.PodRef, kind, reason, message string) {
-	w.write(ctx, pod, string(pod.UID), kind, reason, message)
+	w.write(ctx, pod, string(pod.UID)+"."+strings.ToLower(reason), kind, reason, message)
 }
 
 func (w Writer) write(ctx context.Context, pod growth.PodRef, suffix, kind, reason, message string) {
 	now := metav1.Now()
 	_, err := w.Client.CoreV1().Events(pod.Namespace).Create(ctx, &corev1.Event{
 		// A name has at most 253 characters.
-		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: fmt.Sprintf("%.200s.%s", pod.Name, suffix)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: fmt.Sprintf("%.180s.%s", pod.Name, suffix)},
 		InvolvedObject: corev1.ObjectReference{
 			APIVersion: "v1",
 			Kind:       "Pod",

@@ -24,6 +24,12 @@ func TestWriteOnce_ReplicasWriteOneEvent(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, events.Items, 1)
 	require.LessOrEqual(t, len(events.Items[0].Name), 253)
+
+	podevents.Writer{Client: client, Log: slog.New(slog.DiscardHandler)}.WriteOnce(t.Context(), pod, corev1.EventTypeWarning, "Other", "text")
+	events, err = client.CoreV1().Events("team").List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	require.Len(t, events.Items, 2, "an event of another reason is another one")
+	require.LessOrEqual(t, len(events.Items[0].Name), 253)
 	require.Equal(t, pod.Name, events.Items[0].InvolvedObject.Name)
 	require.Equal(t, "trellis-extender", events.Items[0].ReportingController)
 }
