@@ -16,6 +16,7 @@ import (
 	"github.com/trellis-gpu/trellis/tuner/internal/contention"
 	"github.com/trellis-gpu/trellis/tuner/internal/election"
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
+	"github.com/trellis-gpu/trellis/tuner/internal/loaders"
 	"github.com/trellis-gpu/trellis/tuner/internal/metrics"
 	"github.com/trellis-gpu/trellis/tuner/internal/probes"
 	"github.com/trellis-gpu/trellis/tuner/internal/resources"
@@ -53,16 +54,17 @@ func assemble(c *config.Config, bus *etcdbus.Bus, log *slog.Logger) (*daemon.Gro
 	if err != nil {
 		return nil, fmt.Errorf("--listen: %w", err)
 	}
-	learner := &resources.Learner{}
+	learner, memory := &resources.Learner{}, &loaders.Memory{}
 	controller := &advise.Controller{
 		Source:   recorder,
 		Writer:   bus,
 		Metrics:  counted,
-		Adviser:  &advise.Adviser{Policy: loader.DefaultChangePolicy(), Reallocate: c.Reallocate, Resources: learner},
+		Adviser:  &advise.Adviser{Policy: loader.DefaultChangePolicy(), Reallocate: c.Reallocate, Resources: learner, Loaders: memory},
 		Interval: c.Interval,
 		Log:      log,
 	}
-	observing := &resources.Controller{Source: recorder, Writer: bus, Learner: learner, Log: log}
+	observing := resources.NewController(recorder, bus, learner, log)
+	remembering := loaders.NewController(recorder, bus, memory, log)
 	learning := &contention.Controller{Source: recorder, Writer: bus, Metrics: counted, Log: log}
 	merging := &runs.Controller{
 		Bus:     bus,
@@ -82,6 +84,7 @@ func assemble(c *config.Config, bus *etcdbus.Bus, log *slog.Logger) (*daemon.Gro
 		parts.Go(func() { controller.Run(ctx) })
 		parts.Go(func() { learning.Run(ctx) })
 		parts.Go(func() { observing.Run(ctx) })
+		parts.Go(func() { remembering.Run(ctx) })
 		parts.Go(func() { merging.Run(ctx) })
 		parts.Wait()
 	})

@@ -10,10 +10,11 @@
 //	   ├─> web       dashboard and API (package api)
 //	   ├─> metrics   Prometheus metrics
 //	   ├─> runs      what the nodes have learned about programs, merged into models/programs
+//	   ├─> loaders   what data loaders of earlier jobs did, in models/loaders
 //	   ├─> resources recommended requests and numbers of workers, from peaks in models/peaks
 //	   └─> advise    a throughput model per job; divides each node's cores for loading; batch sizes
 //	          │ compare-and-swap, by the leader only (package election)
 //	bus              jobs/<pod uid>/advice, which the coordinator applies, verifies and rolls back
 //
-// While the bus is unavailable, the last snapshot is served together with the error, and no advice is given.
+// What is learned is kept in a model on the bus by package learn. While the bus is unavailable, the last snapshot is served together with the error, and no advice is given.
 package main

@@ -26,4 +26,10 @@
 //
 // GET /api/v1/programs returns Programs: the cluster's history of programs, with ?namespace=<name> of one namespace. With
 // ?program=<namespace>:<digest> it also has the runs of that program.
+//
+// GET /api/v1/moves?namespace=<name> returns the last moves of the jobs of a namespace, 1000 at most, as lines of text with tabs between
+// the fields, in the order in which they ended. With &job=<kind>/<name> or &job=<pod> it returns those of the jobs of a controller, or of
+// the job that has had that pod. The fields are the namespace, the names of the job's last pods with commas between them, its controller
+// (Job/train, or empty), and those of the annotation gpushare/moves: when it ended, from and to which node, state, seconds, reason. The
+// seconds of a move that is done have its parts: "8.1 (save 1.0, replace 3.1, start 2.0, restore 2.0)".
 package api

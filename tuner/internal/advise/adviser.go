@@ -6,6 +6,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/loader"
+	"github.com/trellis-gpu/trellis/growth/programs"
 
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
 )
@@ -22,11 +23,18 @@ type Adviser struct {
 	Reallocate loader.Reallocate
 	// Resources recommends requests; nil: none are recommended.
 	Resources Resources
+	// Loaders knows earlier jobs; nil: nothing is known before a job was measured.
+	Loaders Loaders
 
 	turnover     map[growth.NodeName]*loader.Turnover
 	running      map[growth.PodUID]loaderState
 	missingSince map[growth.PodUID]time.Time
 	recommended  map[growth.PodUID]time.Time // when the resources of a job were last recommended
+}
+
+// Loaders provides the measurements of earlier jobs of a job's program, the newest last.
+type Loaders interface {
+	Before(job growth.PodUID, program programs.ID) []loader.Measurement
 }
 
 // loaderState is a job's number of workers and the time of its last change.

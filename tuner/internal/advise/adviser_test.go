@@ -11,6 +11,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/loader"
+	"github.com/trellis-gpu/trellis/growth/programs"
 
 	"github.com/trellis-gpu/trellis/tuner/internal/advise"
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
@@ -209,6 +210,21 @@ func TestDecide_GuardsAdviceAndContinuesGeneration(t *testing.T) {
 	require.Equal(t, int64(42), next[0].Advice.Generation, "a new leader continues the generation on the bus")
 	require.Equal(t, &batch, next[0].Advice.BatchSize, "other advice is kept")
 	require.Equal(t, 3, *later.Advice.Loaders, "the snapshot is not modified")
+}
+
+// earlier are the measurements of earlier jobs.
+type earlier map[programs.ID][]loader.Measurement
+
+func (e earlier) Before(_ growth.PodUID, program programs.ID) []loader.Measurement { return e[program] }
+
+func TestDecide_PredictsAJobByEarlierOnes(t *testing.T) {
+	program := programs.IDOf("ns", "train.py")
+	for of, want := range map[programs.ID]string{program: "samples/s predicted", programs.IDOf("ns", "other.py"): "not measured yet"} {
+		a := advise.Adviser{Policy: loader.DefaultChangePolicy(), Loaders: earlier{program: job("before", .9, 1).Measurements}}
+		changes := a.Decide(oneCore(job("new", .9, 2, justStarted, func(j *history.Job) { j.Sample.Program = of })), start)
+		require.Len(t, changes, 1)
+		require.Contains(t, changes[0].Advice.Reason, want)
+	}
 }
 
 func TestDecide_MovesCoreAfterMinimumTime(t *testing.T) {

@@ -3,11 +3,13 @@ package advise
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/loader"
+	"github.com/trellis-gpu/trellis/growth/programs"
 
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
 )
@@ -41,13 +43,21 @@ func (a *Adviser) candidate(j history.Job, loaders int, now time.Time) candidate
 		Remaining:   remaining(*j.Sample, now),
 		RebuildTime: j.RebuildTime,
 	}}
-	if len(j.Measurements) >= minMeasurements {
-		c.model = loader.Fit(loader.Published(), j.Measurements)
+	if measured := a.measured(j); len(measured) >= minMeasurements {
+		c.model = loader.Fit(loader.Published(), measured)
 		c.running.Weight = weight(*j.Sample, c.model)
 		c.running.Curve = c.model.Curve(maxPredicted)
 	}
 	c.limit()
 	return c
+}
+
+// measured returns the measurements of a job, after those of earlier jobs of its program.
+func (a *Adviser) measured(j history.Job) []loader.Measurement {
+	if a.Loaders == nil || j.Sample.Program == (programs.ID{}) {
+		return j.Measurements
+	}
+	return slices.Concat(a.Loaders.Before(j.UID, j.Sample.Program), j.Measurements)
 }
 
 // weight returns the value of one sample per second: the job's growth divided by its maximum rate. A job at its maximum
@@ -71,7 +81,8 @@ func remaining(s bus.Sample, now time.Time) growth.Seconds {
 	case s.TotalSteps > 0 && s.StepSeconds > 0:
 		return growth.Seconds(max(0, float64(s.TotalSteps)-float64(s.Step))) * s.StepSeconds
 	case s.ETA != nil && s.ETA.Remaining.Known:
-		return growth.Seconds(max(0, s.ETA.Likely.Sub(now).Seconds()))
+		left, _ := s.Left(now)
+		return left
 	}
 	return defaultRemaining
 }

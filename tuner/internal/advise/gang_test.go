@@ -86,8 +86,16 @@ func TestDecide_WeighsTheRemainingTime(t *testing.T) {
 		"steps before the estimate": {[]func(*history.Job){endsAt(later.Add(time.Second), true), func(j *history.Job) {
 			j.Sample.TotalSteps, j.Sample.StepSeconds = 1000, 1
 		}}, loaders{"a": 2}},
-		"by the estimated end":         {[]func(*history.Job){endsAt(later.Add(time.Second), true)}, loaders{}},
-		"a later end":                  {[]func(*history.Job){endsAt(later.Add(time.Hour), true)}, loaders{"a": 2}},
+		"by the estimated end": {[]func(*history.Job){endsAt(later.Add(time.Second), true)}, loaders{}},
+		"a later end":          {[]func(*history.Job){endsAt(later.Add(time.Hour), true)}, loaders{"a": 2}},
+		"the seconds that are left count, and the node's clock does not": {[]func(*history.Job){
+			endsAt(later.Add(-time.Hour), true),
+			func(j *history.Job) { j.Sample.ETA.Left = new(growth.Seconds(3600)) },
+		}, loaders{"a": 2}},
+		"a clock that is ahead": {[]func(*history.Job){
+			endsAt(later.Add(time.Hour), true),
+			func(j *history.Job) { j.Sample.ETA.Left = new(growth.Seconds(1)) },
+		}, loaders{}},
 		"an end in the past":           {[]func(*history.Job){endsAt(start, true)}, loaders{}},
 		"unknown":                      {[]func(*history.Job){endsAt(start, false)}, loaders{"a": 2}},
 		"a rebuild that takes minutes": {[]func(*history.Job){func(j *history.Job) { j.RebuildTime = new(growth.Seconds(600)) }}, loaders{}},

@@ -52,7 +52,7 @@ func differs(advice *bus.Advice, r peaks.Recommendation) bool {
 	if advice != nil && advice.Resources != nil {
 		present = *advice.Resources
 	}
-	return r.DiffersFrom(present)
+	return r.DiffersFrom(present) || r.StepDiffersFrom(present)
 }
 
 // recommend adds resources to the advice of a job.

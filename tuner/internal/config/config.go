@@ -65,7 +65,8 @@ func (c *Config) AddFlags(set *flags.Set) {
 	set.StringVar(&c.LeaseNamespace, "lease-namespace", "", "namespace of the Lease")
 	set.Env("lease-namespace", "POD_NAMESPACE")
 	set.StringVar(&c.shared, "share-programs", "",
-		`namespaces whose jobs are predicted from one another's runs, separated by commas; "*" for all. Others only from their own`)
+		`namespaces whose jobs are predicted from one another's runs, separated by commas; "*" for all. Others only from their own. `+
+			"Recommended requests always come from a job's own namespace")
 	set.StringVar(&c.Kubeconfig, "kubeconfig", "", "kubeconfig file of the cluster with the Lease; empty inside a cluster")
 	c.Etcd.AddFlags(set)
 }

@@ -15,6 +15,7 @@ type entry struct {
 	speeds   *bus.Speeds
 	model    *bus.Interference
 	peaks    *bus.Peaks
+	loaders  *bus.Loaders
 }
 
 func decode(e bus.Entry) (*entry, error) {
@@ -29,7 +30,9 @@ func decode(e bus.Entry) (*entry, error) {
 	case bus.KindLoad:
 		decoded.load, err = read[bus.NodeLoad](e.Value)
 	case bus.KindSample:
-		decoded.sample, err = read[bus.Sample](e.Value)
+		if decoded.sample, err = read[bus.Sample](e.Value); err == nil {
+			decoded.sample.State = nil // large, and only a coordinator can read it
+		}
 	case bus.KindAdvice:
 		decoded.advice, err = read[bus.Advice](e.Value)
 	case bus.KindSpeeds:
@@ -40,6 +43,8 @@ func decode(e bus.Entry) (*entry, error) {
 			decoded.model, err = read[bus.Interference](e.Value)
 		case bus.PeaksModel:
 			decoded.peaks, err = read[bus.Peaks](e.Value)
+		case bus.LoadersModel:
+			decoded.loaders, err = read[bus.Loaders](e.Value)
 		}
 	}
 	return decoded, err

@@ -37,7 +37,7 @@ func FuzzSample(f *testing.F) {
 			}}
 			view := m.Apply(batch)
 			updateHistories(history, view, batch)
-			_, err = json.Marshal(newSnapshot(view, view, view, view, history).Jobs[0].Sample)
+			_, err = json.Marshal(newSnapshot(view, view, view, view, view, history).Jobs[0].Sample)
 			require.NoError(t, err)
 		}
 		require.Len(t, history["good"].measurements, 3)

@@ -21,7 +21,7 @@ type Recorder struct {
 	watcher Watcher
 	log     *slog.Logger
 
-	nodes, jobs, interference, peaks bus.Mirror[*entry]
+	nodes, jobs, interference, peaks, loaders bus.Mirror[*entry]
 
 	mu        sync.Mutex
 	histories map[growth.PodUID]jobHistory
@@ -41,11 +41,16 @@ func NewRecorder(watcher Watcher, log *slog.Logger) *Recorder {
 		jobs:         bus.Mirror[*entry]{Decode: decode},
 		interference: bus.Mirror[*entry]{Decode: decode},
 		peaks:        bus.Mirror[*entry]{Decode: decode},
+		loaders:      bus.Mirror[*entry]{Decode: decode},
 		histories:    map[growth.PodUID]jobHistory{},
 		snapshot:     &Snapshot{},
 		changed:      make(chan struct{}),
 	}
 }
+
+// gather is the time in which changes of jobs are collected. Each batch copies the list of all jobs, and on a large cluster there would
+// be a hundred batches in each second.
+const gather = 250 * time.Millisecond
 
 // Run follows the bus until ctx ends. Of the models it reads those that a snapshot has: the models of programs are many.
 func (r *Recorder) Run(ctx context.Context) error {
@@ -55,18 +60,27 @@ func (r *Recorder) Run(ctx context.Context) error {
 	jobs := r.watcher.Watch(ctx, bus.Jobs)
 	interference := r.watcher.Watch(ctx, bus.ModelKey(bus.InterferenceModel))
 	peaks := r.watcher.Watch(ctx, bus.ModelKey(bus.PeaksModel))
+	loaders := r.watcher.Watch(ctx, bus.ModelKey(bus.LoadersModel))
+	next := jobs // nil while changes are collected
+	var gathered <-chan time.Time
 	for {
 		var batch bus.Batch
 		var open bool
 		mirror := &r.nodes
 		select {
 		case batch, open = <-nodes:
-		case batch, open = <-jobs:
+		case batch, open = <-next:
 			mirror = &r.jobs
+			next, gathered = nil, time.After(gather)
+		case <-gathered:
+			next = jobs
+			continue
 		case batch, open = <-interference:
 			mirror = &r.interference
 		case batch, open = <-peaks:
 			mirror = &r.peaks
+		case batch, open = <-loaders:
+			mirror = &r.loaders
 		case <-ctx.Done():
 		}
 		if !open {
@@ -81,7 +95,7 @@ func (r *Recorder) Snapshot() (*Snapshot, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.snapshot == nil {
-		r.snapshot = newSnapshot(r.nodes.View(), r.jobs.View(), r.interference.View(), r.peaks.View(), r.histories)
+		r.snapshot = newSnapshot(r.nodes.View(), r.jobs.View(), r.interference.View(), r.peaks.View(), r.loaders.View(), r.histories)
 		r.snapshot.UnavailableSince = r.unavailable
 	}
 	return r.snapshot, r.changed
@@ -104,7 +118,7 @@ func (r *Recorder) apply(mirror *bus.Mirror[*entry], batch bus.Batch, now time.T
 
 // noteAvailability records since when the bus is unavailable.
 func (r *Recorder) noteAvailability(now time.Time) {
-	err := cmp.Or(r.nodes.View().Err, r.jobs.View().Err, r.interference.View().Err, r.peaks.View().Err)
+	err := cmp.Or(r.nodes.View().Err, r.jobs.View().Err, r.interference.View().Err, r.peaks.View().Err, r.loaders.View().Err)
 	switch {
 	case err != nil && r.unavailable.IsZero():
 		r.unavailable = now

@@ -29,6 +29,7 @@ func raw(t *testing.T, b bus.Bus, key, value string) {
 	t.Helper()
 	_, err := b.Put(t.Context(), key, []byte(value), bus.Persistent)
 	require.NoError(t, err)
+	time.Sleep(time.Second) // virtual: changes that come soon after one another are one change
 }
 
 // runRecorder runs a Recorder on an in-memory bus until the test ends.
@@ -43,7 +44,7 @@ func runRecorder(t *testing.T) (*membus.Bus, *membus.Session, *history.Recorder)
 		cancel()
 		require.ErrorIs(t, <-done, context.Canceled)
 	})
-	synctest.Wait() // wait until the watches are open, so that each write causes one change
+	time.Sleep(time.Second) // virtual: the watches are open, so that each write causes one change
 	return b, b.Session(), r
 }
 
@@ -129,11 +130,33 @@ func TestRecorder_KeepsSnapshotWhileBusUnavailable(t *testing.T) {
 		require.Len(t, s.Jobs, 1)
 
 		b.Fail(nil)
+		time.Sleep(time.Second)
 		s = currentSnapshot(r)
 		require.NoError(t, s.Err)
 		require.Zero(t, s.UnavailableSince)
 		put(t, writer, bus.SampleKey("a"), sample("z", "a", 2))
 		require.Len(t, currentSnapshot(r).Jobs[0].Measurements, 1, "measurements continue")
+	})
+}
+
+// One list of all jobs for each of the samples that a large cluster writes in a second would cost more than to read them.
+func TestRecorder_CollectsChangesOfJobs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, b, r := runRecorder(t)
+		write := func(name string) {
+			value, err := bus.Encode(sample("z", name, 1))
+			require.NoError(t, err)
+			_, err = b.Put(t.Context(), bus.SampleKey(growth.PodUID(name)), value, bus.Persistent)
+			require.NoError(t, err)
+		}
+		write("a")
+		require.Len(t, currentSnapshot(r).Jobs, 1, "a change after a calm time is seen at once")
+		_, changed := r.Snapshot()
+		write("b")
+		write("c")
+		require.Len(t, currentSnapshot(r).Jobs, 1)
+		<-changed
+		require.Len(t, currentSnapshot(r).Jobs, 3, "both are one change")
 	})
 }
 
@@ -145,6 +168,7 @@ func TestRecorder_ForgetsDeletedJob(t *testing.T) {
 		}
 		require.Len(t, currentSnapshot(r).Jobs[0].Measurements, 3)
 		require.NoError(t, b.Delete(t.Context(), bus.SampleKey("a")))
+		time.Sleep(time.Second)
 		require.Empty(t, currentSnapshot(r).Jobs)
 		put(t, b, bus.SampleKey("a"), sample("z", "a", 9))
 		require.Empty(t, currentSnapshot(r).Jobs[0].Measurements)

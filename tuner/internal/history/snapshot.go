@@ -32,6 +32,9 @@ type Snapshot struct {
 	// Peaks has what is known about the peaks of jobs; nil if nothing is. PeaksRevision is the revision of its record.
 	Peaks         *bus.Peaks
 	PeaksRevision bus.Revision
+	// Loaders has what is known about the data loaders of programs; nil if nothing is. LoadersRevision is the revision of its record.
+	Loaders         *bus.Loaders
+	LoadersRevision bus.Revision
 }
 
 // Node is a node with its records.
@@ -61,9 +64,9 @@ type Job struct {
 }
 
 // newSnapshot combines the views with the histories.
-func newSnapshot(nodes, jobs, interference, peaks *bus.View[*entry], histories map[growth.PodUID]jobHistory) *Snapshot {
+func newSnapshot(nodes, jobs, interference, peaks, loaders *bus.View[*entry], histories map[growth.PodUID]jobHistory) *Snapshot {
 	s := &Snapshot{Synced: true, Revision: nodes.Revision, Undecodable: map[string]error{}}
-	for _, view := range []*bus.View[*entry]{nodes, jobs, interference, peaks} {
+	for _, view := range []*bus.View[*entry]{nodes, jobs, interference, peaks, loaders} {
 		s.Synced = s.Synced && view.Synced
 		s.Err = cmp.Or(s.Err, view.Err)
 		maps.Copy(s.Undecodable, view.Undecodable)
@@ -75,6 +78,10 @@ func newSnapshot(nodes, jobs, interference, peaks *bus.View[*entry], histories m
 	if e := peaks.Values[bus.ModelKey(bus.PeaksModel)]; e != nil {
 		s.Peaks = e.peaks
 		s.PeaksRevision = e.revision
+	}
+	if e := loaders.Values[bus.ModelKey(bus.LoadersModel)]; e != nil {
+		s.Loaders = e.loaders
+		s.LoadersRevision = e.revision
 	}
 	s.Nodes = collectNodes(nodes)
 	s.Jobs = collectJobs(jobs, histories)

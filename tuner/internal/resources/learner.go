@@ -21,10 +21,16 @@ const minBlocks = 3
 type Learner struct {
 	mu        sync.Mutex
 	running   map[growth.PodUID]peaks.Run
+	steps     map[growth.PodUID]steps
 	runs      []peaks.Run
 	knowledge *peaks.Knowledge
+	known     time.Time // when knowledge was learned from runs
+	outdated  bool      // runs has changed since
 	changed   bool
 }
+
+// relearnInterval is the least time between two times that the runs are learned. With many runs that takes some tenths of a second.
+const relearnInterval = time.Minute
 
 // Load replaces what was learned by a record of the bus; nil for none.
 func (l *Learner) Load(record *bus.Peaks) {
@@ -36,35 +42,41 @@ func (l *Learner) Load(record *bus.Peaks) {
 			l.runs = peaks.Remember(l.runs, r)
 		}
 	}
-	l.knowledge, l.changed = peaks.Learn(l.runs), false
+	l.knowledge, l.outdated, l.changed = peaks.Learn(l.runs), false, false
 }
 
 // Observe learns from the jobs of a snapshot that have ended since the last one.
-func (l *Learner) Observe(s *history.Snapshot) {
+func (l *Learner) Observe(s *history.Snapshot, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	running, learned := map[growth.PodUID]peaks.Run{}, false
+	running := map[growth.PodUID]peaks.Run{}
+	observed := make(map[growth.PodUID]steps, len(s.Jobs))
 	for _, j := range s.Jobs {
-		if j.Sample != nil && j.Sample.Profile != nil && len(j.Sample.Profile.Valid().Blocks) >= minBlocks {
-			running[j.UID] = runOf(*j.Sample)
+		if j.Sample == nil {
+			continue
+		}
+		observed[j.UID] = l.steps[j.UID].add(*j.Sample)
+		if j.Sample.Profile != nil && len(j.Sample.Profile.Valid().Blocks) >= minBlocks {
+			running[j.UID] = observed[j.UID].typical(runOf(*j.Sample))
 		}
 	}
+	l.steps = observed
 	for _, uid := range slices.Sorted(maps.Keys(l.running)) {
 		if _, runs := running[uid]; !runs && s.Undecodable[bus.SampleKey(uid)] == nil {
 			l.runs = peaks.Remember(l.runs, l.running[uid])
-			learned = true
+			l.changed, l.outdated = true, true
 		}
 	}
 	l.running = running
-	if learned {
-		l.changed, l.knowledge = true, peaks.Learn(l.runs)
+	if l.outdated && now.Sub(l.known) >= relearnInterval {
+		l.knowledge, l.known, l.outdated = peaks.Learn(l.runs), now, false
 	}
 }
 
 // Recommend recommends the requests of a job.
 func (l *Learner) Recommend(s bus.Sample, now time.Time) peaks.Recommendation {
 	l.mu.Lock()
-	knowledge := l.knowledge
+	knowledge, observed := l.knowledge, l.steps[s.Pod.UID]
 	l.mu.Unlock()
 	if knowledge == nil {
 		knowledge = peaks.Learn(nil)
@@ -73,7 +85,7 @@ func (l *Learner) Recommend(s bus.Sample, now time.Time) peaks.Recommendation {
 	if s.Profile != nil {
 		profile = *s.Profile
 	}
-	return knowledge.Recommend(profile, runOf(s), Remaining(s, now))
+	return knowledge.Recommend(profile, observed.last(runOf(s)), Remaining(s, now), observed.seen...)
 }
 
 // Record returns the record for the bus, and whether it has changed since Saved.
@@ -92,18 +104,15 @@ func (l *Learner) Saved() {
 
 func runOf(s bus.Sample) peaks.Run {
 	r := peaks.Run{
-		Namespace:   s.Pod.Namespace,
-		Kind:        string(s.Kind),
-		StepSeconds: max(0, s.StepSeconds),
-		Width:       elastic.Measured{Workers: Workers(s), Rate: s.SamplesPerSecond * growth.PerSecond(Workers(s))},
-	}
-	if s.Model != nil {
-		r.Model = s.Model.Valid()
+		Namespace: s.Pod.Namespace,
+		Kind:      string(s.Kind),
+		Model:     modelOf(s),
+		Width:     elastic.Measured{Workers: Workers(s), Rate: s.SamplesPerSecond * growth.PerSecond(Workers(s))},
 	}
 	if s.Profile != nil {
 		r.Peak = s.Profile.Peak()
 	}
-	return r
+	return withStep(r, stepOf(s))
 }
 
 // Workers returns the number of pods of a job.
@@ -127,8 +136,6 @@ func (l *Learner) Widths(s bus.Sample) []elastic.Measured {
 
 // Remaining returns the time to the expected end of a job; 0 if it is unknown.
 func Remaining(s bus.Sample, now time.Time) growth.Seconds {
-	if s.ETA == nil {
-		return 0
-	}
-	return growth.Seconds(s.ETA.Likely.Sub(now).Seconds())
+	left, _ := s.Left(now)
+	return left
 }

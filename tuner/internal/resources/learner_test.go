@@ -12,6 +12,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/bus/membus"
+	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/peaks"
 
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
@@ -22,7 +23,7 @@ import (
 func sample(uid growth.PodUID, memory growth.MiB) bus.Sample {
 	var p peaks.Profile
 	for range 5 {
-		p = p.Add(peaks.Use{CPU: 700, Memory: memory, GPUUsed: 2 * memory}, 10)
+		p = p.Add(peaks.Use{CPU: 2 * growth.Core, Memory: memory, GPUUsed: 2 * memory}, 10)
 	}
 	return bus.Sample{
 		Pod:         growth.PodRef{Namespace: "team-a", Name: string(uid), UID: uid},
@@ -53,7 +54,7 @@ func startTuner(t *testing.T, b *membus.Bus) (learner *resources.Learner, stop f
 	session := b.Session()
 	recorder := history.NewRecorder(session, log)
 	learner = &resources.Learner{}
-	controller := resources.Controller{Source: recorder, Writer: session, Learner: learner, Log: log}
+	controller := resources.NewController(recorder, session, learner, log)
 	go recorder.Run(ctx) // returns when ctx ends
 	synctest.Wait()
 	go controller.Run(ctx)
@@ -71,7 +72,11 @@ func TestLearner_PredictsJobsFromThoseThatHaveEnded(t *testing.T) {
 		b := membus.New()
 		node := b.Session()
 		learner, stop := startTuner(t, b)
-		put(t, node, bus.SampleKey("a"), sample("a", 3000))
+		s := sample("a", 3000)
+		put(t, node, bus.SampleKey("a"), s)
+		pass(time.Minute)
+		s.Step = 5
+		put(t, node, bus.SampleKey("a"), s)
 		pass(time.Minute)
 		require.Nil(t, learner.Recommend(started("team-a"), time.Now()).Memory, "the job has not ended")
 		require.NoError(t, node.Delete(t.Context(), bus.SampleKey("a")))
@@ -91,6 +96,183 @@ func TestLearner_PredictsJobsFromThoseThatHaveEnded(t *testing.T) {
 		defer stop()
 		pass(time.Minute)
 		check(again)
+	})
+}
+
+// Learning takes time, so jobs that end one after another are learned together. They are remembered at once.
+func TestLearner_LearnsOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := membus.New()
+		node := b.Session()
+		learner, stop := startTuner(t, b)
+		defer stop()
+		end := func(uid growth.PodUID, kind interference.Kind, after time.Duration) peaks.Recommendation {
+			s := sample(uid, 3000)
+			s.Kind = kind
+			put(t, node, bus.SampleKey(uid), s)
+			pass(10 * time.Second)
+			require.NoError(t, node.Delete(t.Context(), bus.SampleKey(uid)))
+			pass(after)
+			young := started("team-a")
+			young.Kind = kind
+			return learner.Recommend(young, time.Now())
+		}
+		require.NotNil(t, end("a", "first", 10*time.Second).Memory)
+		require.Nil(t, end("b", "second", 10*time.Second).Memory)
+		record, changed := learner.Record()
+		require.Len(t, record.Runs, 2)
+		require.True(t, changed)
+		require.NotNil(t, end("c", "second", 50*time.Second).Memory)
+	})
+}
+
+// stepping is the sample of a job of the program that makes steps with so much CPU.
+func stepping(uid growth.PodUID, step int64, seconds growth.Seconds, used growth.MilliCPU) bus.Sample {
+	s := sample(uid, 3000)
+	s.Step, s.StepSeconds, s.CPUUsed = step, seconds, used
+	return s
+}
+
+// A job that had a tenth of a core made its steps in 5 s. One with a core is expected to make them in half a second.
+func TestLearner_LearnsTheCostOfAStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := membus.New()
+		node := b.Session()
+		learner, stop := startTuner(t, b)
+		defer stop()
+		for step := range int64(9) {
+			seconds := growth.Seconds(5)
+			if step == 8 {
+				seconds = 900 // while it saved its result
+			}
+			put(t, node, bus.SampleKey("a"), stepping("a", step+1, seconds, 100))
+			pass(10 * time.Second)
+		}
+		require.NoError(t, node.Delete(t.Context(), bus.SampleKey("a")))
+		pass(time.Minute)
+		young := started("team-a")
+		for name, tc := range map[string]struct {
+			change func(s *bus.Sample)
+			want   float64 // 0 if it is unknown
+		}{
+			"by its request":            {func(s *bus.Sample) { s.CPURequest = growth.Core }, .5},
+			"by what it uses already":   {func(s *bus.Sample) { s.CPURequest, s.CPUUsed = 500, growth.Core }, .5},
+			"no more than it can use":   {func(s *bus.Sample) { s.CPURequest, s.Usable = 4*growth.Core, growth.Core }, .5},
+			"by a small request":        {func(s *bus.Sample) { s.CPURequest = 100 }, 5},
+			"where GPU time is divided": {func(s *bus.Sample) { s.GPUTime = &bus.GPUTime{Share: 1} }, 0},
+		} {
+			s := young
+			tc.change(&s)
+			r := learner.Recommend(s, time.Now())
+			require.Equal(t, tc.want > 0, r.StepSeconds != nil, name)
+			if tc.want > 0 {
+				require.InDelta(t, tc.want, r.StepSeconds.Likely, tc.want/100, name)
+			}
+		}
+	})
+}
+
+// The job that runs is ten times slower than the earlier one of its program. Its first steps correct the prediction, until its batch
+// size changes.
+func TestLearner_CorrectsThePredictionByTheFirstSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := membus.New()
+		node := b.Session()
+		learner, stop := startTuner(t, b)
+		defer stop()
+		learner.Load(&bus.Peaks{Runs: []peaks.Run{{
+			Namespace: "team-a", Kind: "train", Peak: peaks.Use{Memory: 3000}, StepSeconds: .5, StepUse: growth.Core,
+		}}})
+		predicted := func(s bus.Sample) (float64, int) {
+			r := learner.Recommend(s, time.Now())
+			require.NotNil(t, r.StepSeconds)
+			return r.StepSeconds.Likely, r.StepsSeen
+		}
+		first := started("team-a")
+		first.CPURequest = growth.Core
+		before, seen := predicted(first)
+		require.InDelta(t, .5, before, .01)
+		require.Zero(t, seen)
+		var s bus.Sample
+		for step := range int64(8) {
+			s = stepping("new", 1+step, 5, growth.Core)
+			put(t, node, bus.SampleKey("new"), s)
+			pass(30 * time.Second) // a sample counts once
+			likely, seen := predicted(s)
+			require.Greater(t, likely, before*(1-1e-9))
+			require.Equal(t, min(int(step), peaks.MaxSteps), seen, "the first sample measures nothing")
+			before = likely
+		}
+		require.InDelta(t, 5, before, 1.5)
+
+		waiting := s
+		waiting.CPUUsed = 0
+		likely, seen := predicted(waiting)
+		require.Equal(t, peaks.MaxSteps, seen)
+		require.InDelta(t, before, likely, 1e-9, "a job that waits")
+		other := s
+		other.BatchSize = new(64)
+		put(t, node, bus.SampleKey("new"), other)
+		pass(30 * time.Second)
+		likely, seen = predicted(other)
+		require.InDelta(t, .5, likely, .01, "another batch size, without a step yet")
+		require.Zero(t, seen)
+		other.Model = &peaks.Model{BatchSize: 64}
+		put(t, node, bus.SampleKey("new"), other)
+		pass(30 * time.Second)
+		require.Nil(t, learner.Recommend(other, time.Now()).StepSeconds, "another model")
+	})
+}
+
+// A program that uses half a core is not faster with a request of four.
+func TestLearner_PredictsStepsByWhatSuchJobsUse(t *testing.T) {
+	var l resources.Learner
+	l.Load(&bus.Peaks{Runs: []peaks.Run{{
+		Namespace: "team-a", Kind: "train", Peak: peaks.Use{CPU: 500, Memory: 3000}, StepSeconds: 1, StepUse: 500,
+	}}})
+	young := started("team-a")
+	young.CPURequest = 4 * growth.Core
+	require.InDelta(t, 1, l.Recommend(young, time.Now()).StepSeconds.Likely, .01)
+}
+
+// What a job uses while it is paused says nothing about the steps that it made before.
+func TestLearner_APausedJobMeasuresNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := membus.New()
+		node := b.Session()
+		learner, stop := startTuner(t, b)
+		defer stop()
+		for step := range int64(3) {
+			s := stepping("a", 1+step, 5, growth.Core)
+			s.Paused = bus.PauseCPU
+			put(t, node, bus.SampleKey("a"), s)
+			pass(20 * time.Second)
+			require.Zero(t, learner.Recommend(s, time.Now()).StepsSeen)
+		}
+	})
+}
+
+// A GPU's step costs the time for which the job had the GPU, less by what others slowed it down.
+func TestLearner_LearnsTheCostOfAStepOnAGPU(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := membus.New()
+		node := b.Session()
+		learner, stop := startTuner(t, b)
+		defer stop()
+		s := stepping("a", 1, 4, 300)
+		s.GPUTime = &bus.GPUTime{Share: .5, HeldShare: .25, SetSpeed: .5}
+		put(t, node, bus.SampleKey("a"), s)
+		pass(time.Minute)
+		s.Step = 9
+		put(t, node, bus.SampleKey("a"), s)
+		pass(time.Minute)
+		require.NoError(t, node.Delete(t.Context(), bus.SampleKey("a")))
+		pass(time.Minute)
+		for share, want := range map[growth.Share]float64{1: .5, .5: 1} {
+			young := started("team-a")
+			young.GPUTime = &bus.GPUTime{Share: share}
+			require.InDelta(t, want, learner.Recommend(young, time.Now()).StepSeconds.Likely, .01)
+		}
 	})
 }
 

@@ -35,6 +35,7 @@ func Dashboard(source Source, index Index, models Models) http.Handler {
 	})
 	router.GET("/api/v1/interference", (&interferenceReport{source: source}).serve)
 	router.GET("/api/v1/programs", (&programReport{source: source, index: index, models: models}).serve)
+	router.GET("/api/v1/moves", moveReport{models}.serve)
 	for path, file := range map[string]string{"/": "page/index.html", "/page.css": "page/page.css",
 		"/page.js": "page/page.js"} {
 		router.GET(path, func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {

@@ -23,7 +23,7 @@ func elsewhere(s *history.Snapshot, job *bus.Sample, now time.Time) []deadline.S
 	if eta.Remaining.Unit == growth.GPUSecond {
 		places = gpusElsewhere(s, job)
 	}
-	found := deadline.Elsewhere(eta.Remaining.High, job.Usable, growth.Seconds(d.At.Sub(now).Seconds()), places)
+	found := deadline.Elsewhere(eta.Remaining.High, job.Usable, d.LeftAt(now), places)
 	for i, spare := range found { // the document should not change with every second
 		found[i].Early = growth.Seconds(60 * math.Floor(float64(spare.Early)/60))
 	}

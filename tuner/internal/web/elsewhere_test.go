@@ -31,6 +31,12 @@ func onB() history.Job {
 	return history.Job{UID: "other", Sample: &bus.Sample{Node: "b", GPUs: []growth.GPU{"GPU-b"}}}
 }
 
+// skew makes the deadline one of a node whose clock differs by d. The job is due in half an hour.
+func skew(s *history.Snapshot, now time.Time, d time.Duration) {
+	s.Jobs[0].Sample.Deadline.At = now.Add(d + 30*time.Minute)
+	s.Jobs[0].Sample.Deadline.Left = new(growth.Seconds(1800))
+}
+
 // Node b has an idle GPU of the same model.
 func TestState_NamesOtherNodesForAJobAtRisk(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -47,6 +53,8 @@ func TestState_NamesOtherNodesForAJobAtRisk(t *testing.T) {
 	}{
 		"idle":               {func(*history.Snapshot) {}, []deadline.Spare{{Node: "b", Early: 17 * 60}}},
 		"with one job":       {func(s *history.Snapshot) { s.Jobs = append(s.Jobs, onB()) }, []deadline.Spare{{Node: "b", Early: 7 * 60}}},
+		"a clock behind":     {func(s *history.Snapshot) { skew(s, now, -time.Hour) }, []deadline.Spare{{Node: "b", Early: 17 * 60}}},
+		"a clock ahead":      {func(s *history.Snapshot) { skew(s, now, time.Hour) }, []deadline.Spare{{Node: "b", Early: 17 * 60}}},
 		"with two jobs":      {func(s *history.Snapshot) { s.Jobs = append(s.Jobs, onB(), onB()) }, nil},
 		"another model":      {func(s *history.Snapshot) { s.Nodes[1].GPUs.GPUs[0].Model = "K80" }, nil},
 		"an unhealthy GPU":   {func(s *history.Snapshot) { s.Nodes[1].GPUs.GPUs[0].Healthy = false }, nil},

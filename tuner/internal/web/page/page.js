@@ -129,7 +129,7 @@ function ends(eta, deadline, elsewhere) {
   if (!eta) return make("td", {}, "–", dueBy(deadline, elsewhere));
   const today = new Date().toISOString();
   const time = (text, day) => text.slice(0, 10) === day.slice(0, 10) ? text.slice(11, 16) : text.slice(0, 16).replace("T", " ");
-  return make("td", { title: "UTC, by the shares that the policy is expected to give, if no further job arrives" }, time(eta.likely, today),
+  return make("td", { title: "UTC, if no further job arrives, for the shares that docs/policies.md describes under Expected ends" }, time(eta.likely, today),
     make("small", {}, `80 %: ${time(eta.low, eta.likely)} – ${time(eta.high, eta.likely)}`), dueBy(deadline, elsewhere));
 }
 
@@ -140,8 +140,17 @@ function requests(advice) {
   if (r.memoryMiB) parts.push(`memory ${memory(r.memoryMiB.request)} (${memory(r.memoryMiB.low)}–${memory(r.memoryMiB.high)})`);
   if (r.cpuMilli) parts.push(`CPU ${cores(r.cpuMilli.request)} (${cores(r.cpuMilli.low)}–${cores(r.cpuMilli.high)})`);
   if (r.gpuMemoryMiB) parts.push(`GPU ${memory(r.gpuMemoryMiB.request)} (${memory(r.gpuMemoryMiB.low)}–${memory(r.gpuMemoryMiB.high)})`);
-  if (r.stepSeconds) parts.push(`for steps of ${number(r.stepSeconds.likely)} s (${number(r.stepSeconds.low)}–${number(r.stepSeconds.high)})`);
-  return parts.length ? make("div", { title: "from " + r.reason }, "recommended requests: " + parts.join(" · ")) : "";
+  const applied = "Only memory is applied, to jobs with resources in gpushare/tune: the policy sets the CPU request.";
+  return parts.length ? make("div", { title: `from ${r.reason}. ${applied}` }, "recommended requests: " + parts.join(" · ")) : "";
+}
+
+// stepTime shows the predicted time of a step, with its interval; nothing if that is unknown.
+function stepTime(advice) {
+  const { stepSeconds: step, stepsSeen: seen } = (advice && advice.resources) || {};
+  if (!step) return "";
+  const from = seen ? `corrected by ${seen} of the job's own measurements` : "before the job's first measurement";
+  return make("div", { title: "at the job's most recent share; the interval contains 80 % of the next mean times" },
+    `predicted time of a step: ${number(step.likely)} s (${number(step.low)}–${number(step.high)}), ${from}`);
 }
 
 // gpuMemory shows the most memory that a job has used on a GPU, next to what it requested; nothing if that is unknown.
@@ -174,7 +183,7 @@ function jobRows({ sample, advice, goodput, pods, elsewhere }) {
   const name = make("td", {}, make("strong", {}, `${sample.pod.namespace}/${sample.pod.name}`),
     ...(pods ? [make("small", { title: "the pods of this job" }, `${pods.length} pods`)] : []));
   const reason = make("td", { colspan: 12 }, (advice && advice.reason) || "", batchSizes(sample, advice, goodput),
-    gpuMemory(sample.gpuMemory), requests(advice));
+    gpuMemory(sample.gpuMemory), requests(advice), stepTime(advice));
   const step = make("td", { class: "n" }, sample.totalSteps ? `${sample.step} / ${sample.totalSteps}` : String(sample.step));
   if (sample.totalSteps) step.append(bar(sample.step, sample.totalSteps));
   const gpus = (sample.gpus || []).map(short).join(", ");
