@@ -175,6 +175,9 @@ func TestMoves_AloneGrantsEvictions(t *testing.T) {
 	require.ElementsMatch(t, []string{"create", "update", "patch", "delete"}, role.Rules[0].Verbs)
 	require.Equal(t, []string{"pods/eviction"}, role.Rules[1].Resources)
 	require.Equal(t, []string{"create"}, role.Rules[1].Verbs)
+	require.Equal(t, []string{"persistentvolumeclaims", "persistentvolumes"}, role.Rules[2].Resources)
+	require.Equal(t, []string{"get"}, role.Rules[2].Verbs)
+	require.Len(t, role.Rules, 3)
 }
 
 func TestWorkers_AloneGrantsScaling(t *testing.T) {
@@ -216,6 +219,7 @@ func TestRendering_SetsImagesAndSettings(t *testing.T) {
 	require.Equal(t, "emulated:4x16GiB", settings["TRELLIS_GPUS"])
 	require.Equal(t, "fair", settings["TRELLIS_POLICY"])
 	require.Equal(t, "7s", settings["TRELLIS_INTERVAL"])
+	require.Equal(t, "/", settings["TRELLIS_SHARED_HOST_PATHS"], "the nodes of the local cluster are one machine")
 }
 
 func TestSettings_RefusesInvalidValues(t *testing.T) {

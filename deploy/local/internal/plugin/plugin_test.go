@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"text/template"
 
 	"github.com/stretchr/testify/require"
 )
@@ -16,11 +17,12 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the outputs in testdata")
 
 const script = "../../../../scripts/kubectl-gpushare"
 
-// result is what the script printed, and the kubectl commands that it ran.
+// result is what the script printed, and the kubectl commands that it ran, with their templates by the file that was replayed.
 type result struct {
-	out, err string
-	code     int
-	commands string
+	out, err  string
+	code      int
+	commands  string
+	templates map[string]*template.Template
 }
 
 // run runs the script with a kubectl that replays a folder of testdata.
@@ -30,16 +32,37 @@ func run(t *testing.T, folder string, args ...string) result {
 	require.NoError(t, err)
 	replayed := filepath.Join(t.TempDir(), "commands")
 	cmd := exec.CommandContext(t.Context(), script, args...)
-	cmd.Env = append(os.Environ(),
-		"PATH="+testdata+string(os.PathListSeparator)+os.Getenv("PATH"),
-		"REPLAY="+filepath.Join(testdata, folder), "REPLAYED="+replayed)
+	if !filepath.IsAbs(folder) {
+		folder = filepath.Join(testdata, folder)
+	}
+	cmd.Env = append(os.Environ(), "PATH="+testdata+string(os.PathListSeparator)+os.Getenv("PATH"), "REPLAY="+folder, "REPLAYED="+replayed)
 	var out, errors strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errors
 	if err := cmd.Run(); err != nil {
 		require.IsType(t, &exec.ExitError{}, err)
 	}
 	commands, _ := os.ReadFile(replayed) // absent if the script ran no command
-	return result{out: out.String(), err: errors.String(), code: cmd.ProcessState.ExitCode(), commands: string(commands)}
+	return result{
+		out:       out.String(),
+		err:       errors.String(),
+		code:      cmd.ProcessState.ExitCode(),
+		commands:  string(commands),
+		templates: templates(t, replayed+".templates"),
+	}
+}
+
+// templates parses the templates of a run as kubectl does.
+func templates(t *testing.T, file string) map[string]*template.Template {
+	t.Helper()
+	noted, _ := os.ReadFile(file) // absent if the script passed none
+	parsed := map[string]*template.Template{}
+	for line := range strings.Lines(string(noted)) {
+		read, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+		var err error
+		parsed[read], err = template.New(read).Parse(text)
+		require.NoError(t, err, text)
+	}
+	return parsed
 }
 
 func TestPlugin_Prints(t *testing.T) {
@@ -121,12 +144,28 @@ func TestPlugin_Errors(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		"a pod that shares no GPU":   {"foreign", []string{"explain", "plain"}, "default/plain does not share a GPU: it has neither the annotation gpushare/gpu-mem"},
-		"a pod that does not exist":  {"missing", []string{"explain", "nosuch"}, `pod nosuch: pods "nosuch" not found`},
-		"no pod":                     {"running", []string{"explain"}, "explain needs the name of a pod"},
-		"nodes may not be listed":    {"forbidden", []string{"top"}, `the nodes cannot be listed: nodes is forbidden: User "dev"`},
-		"a node without GPUs":        {"cluster", []string{"inspect", "node-9"}, "node node-9 offers no GPU memory"},
-		"an unknown command":         {"cluster", []string{"show"}, "unknown command show: explain, top, inspect, pause"},
+		"a pod that shares no GPU":  {"foreign", []string{"explain", "plain"}, "default/plain does not share a GPU: it has neither the annotation gpushare/gpu-mem"},
+		"a pod that does not exist": {"missing", []string{"explain", "nosuch"}, `pod nosuch: pods "nosuch" not found`},
+		"no pod":                    {"running", []string{"explain"}, "explain needs the name of a pod"},
+		"nodes may not be listed":   {"forbidden", []string{"top"}, `the nodes cannot be listed: nodes is forbidden: User "dev"`},
+		"a node without GPUs":       {"cluster", []string{"inspect", "node-9"}, "node node-9 offers no GPU memory"},
+		"an unknown command":        {"cluster", []string{"show"}, "unknown command show: explain, top, inspect, pause"},
+		"move of a paused pod":      {"held", []string{"move", "held"}, "pod default/held is not moved: it is paused (gpushare/paused). Nothing has changed"},
+		"move of a pod that cannot": {"nosave", []string{"move", "second-nqh8f"}, "it cannot save (gpushare/checkpoint is none)"},
+		"move to its own node":      {"running", []string{"move", "second-nqh8f", "--to", "node-1"}, "it is on node node-1 already"},
+		"move of a job to its node": {"gathered", []string{"move", "job/bert", "--to", "node-2"},
+			"job/bert is not moved: its 2 pods are on node node-2 already. Nothing has changed"},
+		"move that is forbidden": {"gangdenied", []string{"move", "job/ddp"},
+			`the pods ddp-0 ddp-1 of namespace default cannot be annotated: pods "ddp-0" is forbidden: User "dev"`},
+		"history that cannot be read": {"unknown", []string{"history", "job/train"},
+			"whether the job of job/train in namespace default has moved is not known"},
+		"history of a recreated pod that cannot be read": {"unknown", []string{"history", "train-0-new77"},
+			"whether the job of train-0-new77 in namespace default has moved is not known"},
+		"history in JSON that cannot be read": {"unknown", []string{"history", "job/train", "-o", "json"},
+			`cannot be read from the tuner: services "tuner:http" is forbidden`},
+		"a wait that is neither":     {"running", []string{"drain", "node-1", "--wait=no"}, "--wait no: true or false"},
+		"an invalid timeout":         {"running", []string{"drain", "node-1", "--timeout", "1h"}, "--timeout 1h: a number of seconds"},
+		"a cordon that is forbidden": {"uncordonable", []string{"drain", "node-1"}, `node node-1 cannot be cordoned: nodes "node-1" is forbidden`},
 		"an unknown flag":            {"cluster", []string{"top", "--all"}, "unknown flag --all"},
 		"an unknown format":          {"cluster", []string{"top", "-o", "yaml"}, "only json is known"},
 		"a flag without its value":   {"cluster", []string{"top", "-n"}, "-n needs a value"},
@@ -188,42 +227,44 @@ func TestPlugin_RequestsByAnnotation(t *testing.T) {
 	}
 }
 
-// All pods of a job move or none does. A dry run shows what each of them would do.
-func TestPlugin_MovesJobs(t *testing.T) {
+// Commands whose component is not installed change nothing, and say so.
+func TestPlugin_RefusesWhatIsNotInstalled(t *testing.T) {
 	for name, tc := range map[string]struct {
-		args     []string
-		commands []string
-		out      string
+		folder string
+		args   []string
+		want   string
 	}{
-		"a pod": {
-			args:     []string{"move", "ddp-0-7xk2p", "--to", "node-3", "--dry-run"},
-			commands: []string{"annotate pod ddp-0-7xk2p -n default --overwrite --dry-run=server gpushare/move=node-3\n"},
-			out: "ddp-0-7xk2p  node-1  node-3\n" +
-				"ddp-1-q9r4z  node-2  node-2, where it starts again\n",
-		},
-		"a job": {
-			args: []string{"move", "job/ddp", "--dry-run"},
-			commands: []string{
-				"get pods --field-selector status.phase=Running",
-				"annotate pod ddp-0-7xk2p -n default --overwrite --dry-run=server gpushare/move=any\n",
-				"annotate pod ddp-1-q9r4z -n default --overwrite --dry-run=server gpushare/move=any\n",
-				"get pods -n default ",
-			},
-			out: "ddp-0-7xk2p  node-1  another node\n" +
-				"ddp-1-q9r4z  node-2  another node\n",
-		},
+		"a move":              {"still", []string{"move", "second-nqh8f"}, `no job moves in this cluster: the component "moves" is not installed`},
+		"a dry run of a move": {"still", []string{"move", "second-nqh8f", "--dry-run"}, "no job moves in this cluster"},
+		"a drain":             {"still", []string{"drain", "node-1"}, "no job moves in this cluster"},
+		"a save by a signal":  {"signals", []string{"save", "second-nqh8f"}, `the component "signal-saves" is not installed`},
+		"a save of a job that cannot": {"nosave", []string{"save", "second-nqh8f"},
+			"pod default/second-nqh8f cannot save: its annotation gpushare/checkpoint is none. Nothing has changed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := run(t, "gang", tc.args...)
-			require.Zero(t, got.code, got.err)
-			require.Contains(t, got.out, "All pods of Job/ddp that are one job save at one step, and then move together, or none does:")
-			require.True(t, strings.HasSuffix(got.out, tc.out), got.out)
-			for _, command := range tc.commands {
-				require.Contains(t, got.commands, command)
-			}
-			require.NotContains(t, got.commands, "other-0")
+			got := run(t, tc.folder, tc.args...)
+			require.NotZero(t, got.code)
+			require.Contains(t, got.err, tc.want)
+			require.Empty(t, got.out)
+			require.NotContains(t, got.commands, "annotate")
 		})
 	}
+}
+
+func TestPlugin_SavesBySignalWhereInstalled(t *testing.T) {
+	got := run(t, "saves", "save", "second-nqh8f")
+	require.Zero(t, got.code, got.err)
+	require.Contains(t, got.commands, "get daemonset coordinator -n trellis")
+	require.Contains(t, got.commands, "annotate pod second-nqh8f -n default --overwrite gpushare/save=2")
+}
+
+// A user who may not read what is installed can still ask.
+func TestPlugin_MovesWhereTheModeCannotBeRead(t *testing.T) {
+	got := run(t, "unread", "move", "second-nqh8f", "--trellis-namespace=gpus")
+	require.Zero(t, got.code, got.err)
+	require.Contains(t, got.commands, "get deployment extender -n gpus")
+	require.Contains(t, got.err, `whether the component "moves" is installed cannot be read: deployments.apps "extender" is forbidden`)
+	require.Contains(t, got.commands, "annotate pod second-nqh8f -n default --overwrite gpushare/move=any\n")
 }
 
 func TestPlugin_Help(t *testing.T) {

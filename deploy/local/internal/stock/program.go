@@ -28,6 +28,9 @@ const (
 	// kueueVersion is the release of Kueue that stock/kueue pins.
 	kueueVersion = "v0.17.0"
 	vpaModule    = "stock/vpa"
+	jobSetModule = "stock/jobset"
+	// jobSetVersion is the release of JobSet that stock/jobset pins.
+	jobSetVersion = "v0.11.1"
 )
 
 func kubernetes(name string, cold time.Duration) Program {
@@ -84,6 +87,11 @@ func VPA() []Program {
 		LDFlags: "-s -w", Cold: 142 * time.Second}}
 }
 
+// JobSet is the controller of JobSets, whose pods a test moves. It has a cache folder of its own, and no cluster needs it.
+func JobSet() []Program {
+	return []Program{{Name: "jobset", Module: jobSetModule, Package: "sigs.k8s.io/jobset", LDFlags: "-s -w", Cold: 240 * time.Second}}
+}
+
 // release returns the programs that share a cache folder with the given ones, and the folder's prefix.
 func release(programs []Program) (prefix string, all []Program) {
 	module := ""
@@ -97,6 +105,8 @@ func release(programs []Program) (prefix string, all []Program) {
 		return "kueue-" + kueueVersion, Kueue()
 	case module == vpaModule:
 		return "vpa", VPA()
+	case module == jobSetModule:
+		return "jobset-" + jobSetVersion, JobSet()
 	case strings.HasPrefix(module, olderModule):
 		return "older", Older()
 	default:

@@ -13,7 +13,7 @@ import (
 // source lays out files that pin a build.
 func source(t *testing.T) string {
 	dir := t.TempDir()
-	for _, file := range pins(dir, slices.Concat(All(), Registry(), Kueue(), VPA(), Older())) {
+	for _, file := range pins(dir, slices.Concat(All(), Registry(), Kueue(), VPA(), JobSet(), Older())) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 		require.NoError(t, os.WriteFile(file, []byte("pinned\n"), 0o644))
 	}
@@ -46,7 +46,13 @@ func TestKey_DependsOnAllInputsOfTheBuild(t *testing.T) {
 }
 
 func TestKey_ProgramsOfTestsHaveTheirOwn(t *testing.T) {
-	for prefix, programs := range map[string][]Program{"registry": Registry(), "kueue-" + kueueVersion: Kueue(), "vpa": VPA(), "older": Older()} {
+	for prefix, programs := range map[string][]Program{
+		"registry":                Registry(),
+		"kueue-" + kueueVersion:   Kueue(),
+		"vpa":                     VPA(),
+		"jobset-" + jobSetVersion: JobSet(),
+		"older":                   Older(),
+	} {
 		dir := source(t)
 		key, err := Key(dir, "go1.26.8", programs)
 		require.NoError(t, err)
@@ -69,6 +75,13 @@ func TestPrograms_ReportTheirPinnedVersion(t *testing.T) {
 			require.Regexp(t, `(?i)gitVersion=`+regexp.QuoteMeta(string(pinned[1]))+`( |$)`, p.LDFlags, p.Name)
 		}
 	}
+}
+
+// JobSet reports no version. Its cache folder and the manifests that the test applies are those of the pinned module.
+func TestJobSet_NamesThePinnedVersion(t *testing.T) {
+	pins, err := os.ReadFile(filepath.Join("..", "..", jobSetModule, "go.mod"))
+	require.NoError(t, err)
+	require.Contains(t, string(pins), "\tsigs.k8s.io/jobset "+jobSetVersion+" ")
 }
 
 func TestPrograms_EachTargetHasOnlyItsOwn(t *testing.T) {
