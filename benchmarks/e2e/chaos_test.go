@@ -21,17 +21,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	internalchaos "github.com/trellis-gpu/trellis/benchmarks/internal/chaos"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/movechaos"
 	"github.com/trellis-gpu/trellis/growth/move"
 )
 
 var (
 	chaos       = flag.Bool("chaos", false, "kill each program in each state of a move")
 	chaosOnly   = flag.String("chaos-only", "", "a regular expression of victim/state, such as \"bus/\" or \"/Saved\"")
-	chaosWithin = flag.Duration("chaos-within", 30*time.Minute, "no further kill begins after this time")
+	chaosWithin = flag.Duration("chaos-within", 40*time.Minute, "no further kill begins after this time")
 )
 
 // strictScript is a job that makes 20 steps a second until the file end exists. It notes in its folder when a second process of it
-// runs at the same time, on any node, when it has lost steps that were saved, and when it has ended.
+// runs at the same time, on any node, when it has lost steps that were saved, and when it has ended. It cannot save while the file
+// unsaved exists.
 const strictScript = `
 import fcntl, os, time, gpushare
 def note(name, text="x"):
@@ -44,6 +46,8 @@ except OSError:
     note("twice")
 step = 0
 def save(path):
+    if os.path.exists("/checkpoints/unsaved"):
+        raise OSError("no space left")
     with open(path, "w") as file:
         file.write(str(step))
 gpushare.on_save(save, "/checkpoints/job.txt")
@@ -60,7 +64,8 @@ note("ends")
 `
 
 // TestChaos kills each program with SIGKILL in each state of a move, of a pod with a Job and of a bare pod. In each case the
-// job ends once and never runs twice at a time. Some programs are killed during moves of a job of two pods.
+// job ends once and never runs twice at a time, and the bus has its memory as long as it runs, and no longer. Some programs are killed
+// during moves of a job of two pods.
 func TestChaos(t *testing.T) {
 	if !*chaos {
 		t.Skip("SKIPPED: make chaos runs it")
@@ -68,48 +73,50 @@ func TestChaos(t *testing.T) {
 	skipUnlessRoot(t)
 	only := regexp.MustCompile(*chaosOnly)
 	m := newMoves(t, "gangs")
-	seen := m.followMoves(t)
+	seen, memory := m.followMoves(t), m.followMemory(t)
 	began := time.Now()
 	var table []string
-	for _, victim := range []string{
-		"extender", "old coordinator", "new coordinator", "old deviceplugin", "new deviceplugin", "bus", "old kubelet", "new kubelet", "job",
-	} {
-		for _, state := range []move.State{move.Proposed, move.Saving, move.Saved, move.Evicted, move.Placed, move.Done} {
-			name := victim + "/" + string(state)
-			if !only.MatchString(name) {
-				continue
-			}
-			if time.Since(began) > *chaosWithin {
-				table = append(table, fmt.Sprintf("%-28s not begun within %s", name, *chaosWithin))
-				continue
-			}
-			t.Run(name, func(t *testing.T) {
-				outcome := m.disturbed(t, seen, victim, state)
-				table = append(table, fmt.Sprintf("%-28s %s", name, outcome))
-				t.Logf("%s: %s", name, outcome)
-			})
+	for _, row := range movechaos.Rows() {
+		if !only.MatchString(row.String()) {
+			continue
 		}
+		if time.Since(began) > *chaosWithin {
+			table = append(table, fmt.Sprintf("%-28s not begun within %s", row, *chaosWithin))
+			continue
+		}
+		t.Run(row.String(), func(t *testing.T) {
+			outcome := m.disturbed(t, seen, row)
+			table = append(table, fmt.Sprintf("%-28s %s", row, outcome))
+			t.Logf("%s: %s", row, outcome)
+			memory.isComplete(t)
+		})
 	}
-	table = append(table, m.disturbedRanks(t, seen, only, began)...)
+	table = append(table, m.disturbedRanks(t, seen, memory, only, began)...)
+	for state, why := range movechaos.LeftOut() {
+		table = append(table, fmt.Sprintf("%-28s no row: %s", "*/"+string(state), why))
+	}
 	t.Logf("killed / in state               a pod of a Job; a bare pod\n%s", strings.Join(table, "\n"))
 	eventually(t, "no GPU memory is in use", time.Minute, func() bool { return strings.Count(m.plugin(t, "top"), "path/") == 0 })
 }
 
 // disturbed moves two jobs and kills a program when the first of them enters a state.
-func (m *moves) disturbed(t *testing.T, seen *transitions, victim string, state move.State) string {
-	names := []string{m.unique("owned", victim, state), m.unique("bare", victim, state)}
+func (m *moves) disturbed(t *testing.T, seen *transitions, row movechaos.Row) string {
+	names := []string{m.unique("owned", row), m.unique("bare", row)}
 	var wait sync.WaitGroup
 	for i, name := range names {
 		m.createStrict(t, name, i == 0)
 	}
 	for _, name := range names {
 		pod := m.training(t, name, 5)
+		if row.Unsaved() {
+			require.NoError(t, os.WriteFile(filepath.Join(m.folder, name, "unsaved"), nil, 0o600))
+		}
 		to := m.otherNode(map[string]bool{pod.Spec.NodeName: true})
 		var once sync.Once
 		wait.Add(1)
 		seen.when(name, func(now move.State) {
-			if now == state || now.Final() {
-				once.Do(func() { go func() { defer wait.Done(); m.kill(t, victim, pod, to) }() }) // the log is read on meanwhile
+			if now == row.State || now.Final() {
+				once.Do(func() { go func() { defer wait.Done(); m.kill(t, row.Victim, pod, to) }() }) // the log is read on meanwhile
 			}
 		})
 		m.plugin(t, "move", pod.Name, "-n", pod.Namespace, "--to", to)
@@ -120,6 +127,7 @@ func (m *moves) disturbed(t *testing.T, seen *transitions, victim string, state 
 			outcomes[i] = seen.end(name)
 			return outcomes[i] != ""
 		})
+		require.True(t, !row.Unsaved() || strings.HasPrefix(outcomes[i], string(move.Aborted)), outcomes[i])
 	}
 	wait.Wait()
 	for _, name := range names {
@@ -128,8 +136,8 @@ func (m *moves) disturbed(t *testing.T, seen *transitions, victim string, state 
 	return strings.Join(outcomes, "; ")
 }
 
-func (m *moves) unique(kind, victim string, state move.State) string {
-	return strings.ToLower(strings.ReplaceAll(victim, " ", "")+string(state)) + kind
+func (m *moves) unique(kind string, row movechaos.Row) string {
+	return strings.ToLower(strings.ReplaceAll(row.Victim, " ", "")+string(row.State)) + kind
 }
 
 // createStrict creates a job that notes what must not happen, in a Job or as a bare pod.

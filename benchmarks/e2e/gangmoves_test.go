@@ -51,6 +51,12 @@ func TestGangMoves(t *testing.T) {
 	undisturbed := startUndisturbedRanks(t) // while the cluster comes up
 	m := newMoves(t, "gangs")
 	m.submitRanks(t)
+	m.movesARank(t, undisturbed, m.ranksEnd)
+}
+
+// movesARank moves rank 0 of a job that trains to the third node, and compares what the job learns until it has ended.
+func (m *moves) movesARank(t *testing.T, undisturbed func() string, end func(t *testing.T)) {
+	t.Helper()
 	first, second := m.trainingRank(t, "0", 60), m.trainingRank(t, "1", 60)
 	to := m.otherNode(map[string]bool{first.Spec.NodeName: true, second.Spec.NodeName: true})
 	plan := m.plugin(t, "move", first.Name, "-n", first.Namespace, "--to", to, "--dry-run")
@@ -63,7 +69,7 @@ func TestGangMoves(t *testing.T) {
 	require.Equal(t, to, next[0].Spec.NodeName)
 	require.Equal(t, second.Spec.NodeName, next[1].Spec.NodeName)
 	require.Equal(t, m.savedStep(t, first.Name), m.savedStep(t, second.Name), "both have saved once, at one step")
-	m.ranksEnd(t)
+	end(t)
 	log, want := m.log(t, next[0].Name), undisturbed()
 	require.Equal(t, ddpResult.FindStringSubmatch(want)[1], ddpResult.FindStringSubmatch(log)[1], "it has learned the same")
 	for step, loss := range lossesOf(log) {
@@ -129,8 +135,17 @@ func lossesOf(log string) map[string]string {
 	return losses
 }
 
-// submitRanks creates the Job, and a Service in front of rank 0.
+// submitRanks creates the Job.
 func (m *moves) submitRanks(t *testing.T) {
+	_, err := m.Kubernetes.BatchV1().Jobs(m.run.Setup.Namespace).Create(t.Context(), &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: ddpName},
+		Spec:       m.ranks(t),
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+}
+
+// ranks returns an Indexed Job of two ranks that counts each failure, and creates a Service in front of rank 0.
+func (m *moves) ranks(t *testing.T) batchv1.JobSpec {
 	job := movingJobs(t)[0]
 	job.Name, job.GPUMemory = ddpName, ddpMemory
 	pod := m.trainer(job)
@@ -152,20 +167,16 @@ func (m *moves) submitRanks(t *testing.T) {
 	}
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	size := int32(2)
-	_, err = m.Kubernetes.BatchV1().Jobs(pod.Namespace).Create(t.Context(), &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: ddpName, Namespace: pod.Namespace},
-		Spec: batchv1.JobSpec{
-			CompletionMode: new(batchv1.IndexedCompletion),
-			Completions:    &size,
-			Parallelism:    &size,
-			BackoffLimit:   new(int32),
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels, Annotations: pod.Annotations},
-				Spec:       pod.Spec,
-			},
+	return batchv1.JobSpec{
+		CompletionMode: new(batchv1.IndexedCompletion),
+		Completions:    &size,
+		Parallelism:    &size,
+		BackoffLimit:   new(int32),
+		Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels, Annotations: pod.Annotations},
+			Spec:       pod.Spec,
 		},
-	}, metav1.CreateOptions{})
-	require.NoError(t, err)
+	}
 }
 
 // rank returns the newest pod of a rank that is not being deleted; nil if there is none.

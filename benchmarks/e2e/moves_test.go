@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -75,7 +76,20 @@ func newMoves(t *testing.T, further ...string) *moves {
 		l.Nodes, l.GPUs, l.Components = moveNodes, "emulated:1x24GiB", append([]string{"moves"}, further...)
 	})
 	m.jobs = movingJobs(t)
+	t.Cleanup(func() { m.printEvents(t) })
 	return m
+}
+
+// printEvents prints the events of a failed test.
+func (m *moves) printEvents(t *testing.T) {
+	if !t.Failed() {
+		return
+	}
+	list, err := m.Kubernetes.CoreV1().Events(m.run.Setup.Namespace).List(context.WithoutCancel(t.Context()), metav1.ListOptions{})
+	require.NoError(t, err)
+	for _, e := range list.Items {
+		t.Logf("%s %s %s: %s", e.LastTimestamp.Format(time.TimeOnly), e.InvolvedObject.Name, e.Reason, e.Message)
+	}
 }
 
 func movingJobs(t *testing.T) workload.Workload {
@@ -231,7 +245,8 @@ func (m *moves) running(t *testing.T, job workload.Job) (count int) {
 }
 
 // movedEvent matches the parts of a move's cost in its event.
-var movedEvent = regexp.MustCompile(` in (\S+): (\S+) until it had saved, (\S+) until its old pod was gone, (\S+) until the new one had its node, (\S+) until`)
+var movedEvent = regexp.MustCompile(` in (\S+): (\S+) until it had saved, (\S+) until its old pod was gone, ` +
+	`(\S+) until the new one had its node, (\S+) until its containers ran[^,]*, (\S+) until`)
 
 // printCosts prints what each move has cost.
 func (m *moves) printCosts(t *testing.T) {
@@ -241,7 +256,8 @@ func (m *moves) printCosts(t *testing.T) {
 	var totals []time.Duration
 	for _, story := range stories {
 		if parts := movedEvent.FindStringSubmatch(story.Text); parts != nil {
-			t.Logf("%-28s total %-6s save %-6s evict %-6s place %-6s restore %s", story.Object, parts[1], parts[2], parts[3], parts[4], parts[5])
+			t.Logf("%-28s total %-6s save %-6s evict %-6s place %-6s start %-6s restore %s",
+				story.Object, parts[1], parts[2], parts[3], parts[4], parts[5], parts[6])
 			total, err := time.ParseDuration(parts[1])
 			require.NoError(t, err)
 			totals = append(totals, total)

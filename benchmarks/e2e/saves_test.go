@@ -5,6 +5,7 @@ package e2e
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -110,14 +112,16 @@ func (m *moves) saves(t *testing.T, pod *corev1.Pod) {
 	require.NotEqual(t, content, later)
 }
 
-// refuses asks to move a job that cannot save.
+// refuses asks to move a job that cannot save, without the plugin, which would not ask for it.
 func (m *moves) refuses(t *testing.T) {
 	pod := m.saver("fixed")
 	pod.Annotations[gpushare.CheckpointAnnotation] = string(gpushare.CheckpointNone)
 	uid := m.create(t, pod).UID
 	t.Cleanup(func() { m.remove(t, "fixed") })
 	eventually(t, "it trains", startTime, func() bool { return m.step(t, "fixed") > 0 })
-	m.plugin(t, "move", "fixed", "-n", pod.Namespace)
+	request := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, gpushare.MoveAnnotation, gpushare.MoveAnywhere)
+	_, err := m.Kubernetes.CoreV1().Pods(pod.Namespace).Patch(t.Context(), "fixed", types.MergePatchType, []byte(request), metav1.PatchOptions{})
+	require.NoError(t, err)
 	eventually(t, "an event says why not", time.Minute, func() bool { return m.hasEvent(t, "fixed", "MoveRefused", "it cannot save") })
 	require.Equal(t, uid, m.pod(t, "fixed").UID)
 	require.Nil(t, m.pod(t, "fixed").DeletionTimestamp)

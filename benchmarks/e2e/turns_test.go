@@ -26,9 +26,9 @@ import (
 
 // turnsFile has three jobs that share one GPU. The young one is short, and has the GPU with the old one alone at first.
 const turnsFile = `name,kind,arrival_seconds,steps,batch_size,gpu_mem,cpu,metric,progress,seed,device
-old,gru,0,2400,64,8Gi,150m,loss:min,socket,21,emulated
+old,gru,0,2900,64,8Gi,150m,loss:min,socket,21,emulated
 young,mlp,5,2800,64,8Gi,150m,loss:min,socket,23,emulated
-other,lstm,45,1800,64,8Gi,150m,loss:min,socket,22,emulated
+other,lstm,45,2200,64,8Gi,150m,loss:min,socket,22,emulated
 `
 
 // TestTurns shares one emulated GPU that computes among three jobs. The node has two cores: the GPU is the first, loaders use
@@ -73,6 +73,7 @@ func TestTurns(t *testing.T) {
 	require.NoError(t, results.Failures(end.line), "every job finishes")
 	require.Contains(t, s.turnEvents(t), "in turns with", "an event reports the first turns")
 	t.Run("no job waits longer than the bound", func(t *testing.T) { s.nobodyWaits(t, end.line) })
+	t.Run("jobs with gaps for one another compute at the same time", s.jobsWithGapsComputeTogether)
 	t.Run("results are those of runs without turns", s.resultsAreThoseOfUngatedRuns)
 }
 

@@ -111,8 +111,10 @@ class Feed:
     position is behind the last batch handed out; batches that workers prefetched beyond it do not count.
     """
 
-    def __init__(self, dataset, seed, batch_size, workers, position=Position()):
+    def __init__(self, dataset, seed, batch_size, workers, position=Position(), ahead=iter, pins=False):
+        """ahead takes the batches from a loader, see Device.ahead."""
         self.dataset, self.seed, self.position = dataset, seed, position
+        self.ahead, self.pins = ahead, pins
         self.batch_size, self.workers = batch_size, workers
         self._stale = False
 
@@ -124,7 +126,7 @@ class Feed:
     def __iter__(self):
         while True:
             self._stale = False
-            for batch in self._loader():
+            for batch in self.ahead(self._loader()):
                 self.position = self.position.after(len(batch[-1]), len(self.dataset))
                 yield batch
                 if self._stale:
@@ -133,7 +135,7 @@ class Feed:
     def _loader(self):
         return DataLoader(
             self.dataset, batch_sampler=batches(self.seed, len(self.dataset), self.batch_size, self.position),
-            num_workers=self.workers, worker_init_fn=as_worker,
+            num_workers=self.workers, worker_init_fn=as_worker, pin_memory=self.pins,
             generator=torch.Generator())   # its own: a DataLoader draws a number whenever it is rebuilt
 
 

@@ -159,7 +159,7 @@ def train(options):
     if options.checkpoint_dir:
         run.follow(trellis, options.checkpoint_dir, rank)
     model, optimizer = DistributedDataParallel(bare), run.optimizer
-    feed = device.batches(batches(training, options.seed, options.batch_size, rank, ranks, run.step))
+    feed = device.ahead(batches(training, options.seed, options.batch_size, rank, ranks, run.step))
     for step in range(run.step + 1, options.steps + 1):
         images, labels = device.move(*next(feed))
         optimizer.zero_grad()
@@ -174,6 +174,7 @@ def train(options):
             run.losses = []
             say("rank=%d step=%d loss=%.4f" % (rank, step, report["loss"]))
         trellis.step(samples=len(labels), step=step, total_steps=options.steps, **report)
+    feed.close()
     device.loading()
     say("rank=%d finished state=%s" % (rank, fingerprint(bare.state_dict())))
     dist.barrier()

@@ -5,6 +5,8 @@ emulated GPU are as slow together as on a real one.
 """
 import os
 
+from ahead import Ahead
+
 KINDS = ("cpu", "emulated", "cuda")
 
 
@@ -39,17 +41,19 @@ class Device:
                 torch.backends.cuda.enable_mem_efficient_sdp(False)
             torch.use_deterministic_algorithms(True, warn_only=True)
 
-    def batches(self, feed):
-        """The batches of a feed, each loaded on the other cores."""
-        feed = iter(feed)
-        while True:
-            self.loading()
-            try:
-                batch = next(feed)
-            except StopIteration:
-                return
-            self.computing()
-            yield batch
+    def ahead(self, loader):
+        """The batches of a loader. Those for an emulated GPU are loaded on the other cores during the step before, as for a card."""
+        if not self.gpu:
+            return iter(loader)
+        self.loading()   # the workers start where they stay
+        batches = Ahead(loader, self.loading)
+        self.computing()
+        return iter(batches)
+
+    @property
+    def pins(self):
+        """Whether batches lie in pinned memory, from which a card copies during the step before."""
+        return self.kind == "cuda"
 
     def move(self, *values):
         """A model, or tensors, on the device."""

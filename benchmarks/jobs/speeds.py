@@ -2,7 +2,7 @@
 """Measure the speeds of jobs that share an emulated GPU, in pairs and triples: `speeds.py > speeds.csv`.
 
 Every job is a process that trains without end. It is stopped unless its set is being measured. Jobs compute on one core
-and load their data on the others, so that they wait for data for different parts of their steps.
+and load their data on the others, between two steps, so that they wait for data for different parts of their steps.
 """
 import argparse
 import ctypes
@@ -57,6 +57,18 @@ class Counter(Alone):
             yield batch
 
 
+class Waiting(device.Device):
+    """An emulated GPU that waits while the next batch is loaded, on the other cores."""
+
+    def ahead(self, loader):
+        batches = iter(loader)
+        while True:
+            self.loading()
+            batch = next(batches)   # there is always one more
+            self.computing()
+            yield batch
+
+
 class Job:
     """A process that trains while it is not stopped."""
 
@@ -71,7 +83,7 @@ class Job:
                 os._exit(1)   # training has no end
 
     def _train(self, seed):
-        place = device.Device("emulated")
+        place = Waiting("emulated")
         from train import Plan, Trainer
         plan = Plan(self.kind, sys.maxsize, batch_size=64, seed=seed, preprocess=EFFORTS[self.kind], metric_every=sys.maxsize,
                     device="emulated")

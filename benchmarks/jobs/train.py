@@ -51,7 +51,7 @@ class Trainer:
         self.held_out = self.device.move(*held_out.all(epoch=0))
         if plan.checkpoint_dir is not None:
             listener.on_save(lambda path: checkpoint.write(path, self.state()), os.path.join(plan.checkpoint_dir, checkpoint.NAME))
-        self.feed = Feed(training, plan.seed, plan.batch_size, plan.workers)
+        self.feed = Feed(training, plan.seed, plan.batch_size, plan.workers, ahead=self.device.ahead, pins=self.device.pins)
         self.resumed = plan.checkpoint_dir is not None and self._restore()
 
     def run(self, interrupts):
@@ -60,7 +60,7 @@ class Trainer:
         if self._done():
             return True
         self.model.train()
-        for images, labels in self.listener.timed(self.device.batches(self.feed)):
+        for images, labels in self.listener.timed(self.feed):
             self._train(images, labels)
             self._report(len(labels))
             if interrupts.terminate:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/sim"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/move"
 	"github.com/trellis-gpu/trellis/growth/specon"
 )
 
@@ -19,23 +20,19 @@ type job struct {
 	on                      *worker
 	placed                  float64
 	speculative, rebalanced int
-	delayed                 growth.Seconds
 	category                growth.Category
 	converged               float64
 	monitor                 specon.Monitor
-}
-
-// arrival is a job on its way to a worker, which it reaches at a time.
-type arrival struct {
-	*job
-	at float64
+	// created is when the job's present pod was created, and history the moves that have ended.
+	created time.Time
+	history move.History
 }
 
 // cluster is one run of a schedule under a system.
 type cluster struct {
 	system  System
 	workers []*worker
-	pools   map[growth.NodeName]pool
+	named   map[growth.NodeName]*worker
 	dice    *rand.Rand
 	now     float64
 	// intervals are those between all events so far.
@@ -43,8 +40,9 @@ type cluster struct {
 	// idle has the workers until something may happen to them, awake those to which something happens now.
 	idle  queue
 	awake []*worker
-	// moving is in the order of the jobs' IDs.
-	moving []arrival
+	// moving is in the order of the jobs' IDs, and moved in that of their first moves.
+	moving []transfer
+	moved  []*job
 	mover  mover
 	// nextMoves is when moves are chosen again.
 	nextMoves float64
@@ -61,7 +59,7 @@ type outcome struct {
 }
 
 func newCluster(s Schedule, system System, seed uint64) *cluster {
-	c := &cluster{system: system, dice: rand.New(rand.NewPCG(seed, 2)), pools: map[growth.NodeName]pool{}}
+	c := &cluster{system: system, dice: rand.New(rand.NewPCG(seed, 2)), named: map[growth.NodeName]*worker{}}
 	c.result = outcome{ends: make([]float64, s.Jobs), moves: make([]int, s.Jobs)}
 	for i := range s.Workers {
 		w := &worker{
@@ -72,9 +70,7 @@ func newCluster(s Schedule, system System, seed uint64) *cluster {
 			wake:     math.Inf(1),
 			at:       absent,
 		}
-		for _, p := range w.pools() {
-			c.pools[p.name()] = p
-		}
+		c.named[w.name] = w
 		c.workers = append(c.workers, w)
 	}
 	c.awake = slices.Clone(c.workers)
@@ -95,7 +91,11 @@ func (c *cluster) run(jobs []sim.Job) outcome {
 		}
 		left -= c.advance(c.nextChange(next))
 		for arrived < len(jobs) && jobs[arrived].Arrival <= c.now {
-			c.arrive(&job{Running: sim.Running{Job: jobs[arrived], Index: arrived}, category: growth.Progressing})
+			c.arrive(&job{
+				Running:  sim.Running{Job: jobs[arrived], Index: arrived},
+				category: growth.Progressing,
+				created:  date(jobs[arrived].Arrival),
+			})
 			arrived++
 		}
 		c.land()
@@ -136,7 +136,7 @@ func (c *cluster) nextChange(next float64) float64 {
 		next = min(next, c.nextMoves)
 	}
 	for _, m := range c.moving {
-		next = min(next, m.at)
+		next = min(next, m.end())
 	}
 	for len(c.idle) > 0 && c.idle[0].due <= next {
 		w := c.idle[0]
@@ -185,40 +185,6 @@ func (c *cluster) arrive(j *job) {
 func (c *cluster) start(j *job) {
 	c.touch(j.on)
 	j.on.add(j, c.now)
-}
-
-// land starts jobs that have moved.
-func (c *cluster) land() {
-	for _, m := range c.moving {
-		if m.at <= c.now {
-			m.on.expectNoMore(m.job)
-			c.start(m.job)
-		}
-	}
-	c.moving = slices.DeleteFunc(c.moving, func(m arrival) bool { return m.at <= c.now })
-}
-
-// move starts moves.
-func (c *cluster) move(moves []specon.Move) {
-	for _, m := range moves {
-		from, to := c.pools[m.From].worker, c.pools[m.To]
-		i := slices.IndexFunc(from.jobs, func(j *job) bool { return j.ID() == m.Job })
-		if i < 0 || from == to.worker {
-			continue // it has ended or is moving, or it stays
-		}
-		j := from.jobs[i]
-		if m.Reason == specon.Rebalancing {
-			j.rebalanced++
-		} else {
-			j.speculative++
-		}
-		c.touch(from)
-		from.remove(j)
-		to.take(j)
-		at := arrival{j, c.now + max(5, min(11, 8+1.5*c.dice.NormFloat64()))}
-		k, _ := slices.BinarySearchFunc(c.moving, at, func(a, b arrival) int { return a.Index - b.Index })
-		c.moving = slices.Insert(c.moving, k, at)
-	}
 }
 
 func date(seconds float64) time.Time {

@@ -13,8 +13,24 @@ type mover interface {
 	choose(c *cluster) []specon.Move
 }
 
-// expectedCost is what Rule expects of a move, in seconds.
+// expectedCost is what SpeCon expects of a move, in seconds.
 const expectedCost = 10
+
+// view returns the workers as package specon sees them. Moving jobs are on their targets.
+func (c *cluster) view() []specon.Node {
+	nodes := make([]specon.Node, len(c.workers))
+	for i, w := range c.workers {
+		n := specon.Node{Name: w.name, Use: growth.Share(w.use), CPU: growth.MilliCPU(w.capacity) * growth.Core}
+		for _, j := range w.jobs {
+			n.Jobs = append(n.Jobs, j.view(""))
+		}
+		for _, j := range w.coming {
+			n.Jobs = append(n.Jobs, j.view("it is moving"))
+		}
+		nodes[i] = n
+	}
+	return nodes
+}
 
 func (j *job) view(fixed string) specon.Job {
 	return specon.Job{
@@ -24,28 +40,14 @@ func (j *job) view(fixed string) specon.Job {
 		Speculative: j.speculative,
 		Rebalanced:  j.rebalanced,
 		Fixed:       fixed,
-		Arrived:     date(j.Arrival),
-		Placed:      date(j.placed),
 		Remaining:   j.Remaining(0),
 		Limit:       growth.MilliCPU(1000 * j.Limit),
 		Cost:        expectedCost,
-		Delayed:     j.delayed,
 	}
 }
 
-// everywhere is for workers whose jobs share one pool.
+// everywhere is for jobs any number of which fits on a worker.
 func everywhere(specon.Job, specon.Node) bool { return true }
-
-// elsewhere is a job's move to another worker.
-func (c *cluster) elsewhere() specon.Fits {
-	on := map[growth.PodUID]*worker{}
-	for _, w := range c.workers {
-		for _, j := range w.jobs {
-			on[j.ID()] = w
-		}
-	}
-	return func(j specon.Job, to specon.Node) bool { return on[j.ID] != c.pools[to.Name].worker }
-}
 
 // settle is the time for which a moved job keeps its category, until its new node has observed it; in seconds.
 const settle = 60
@@ -74,16 +76,6 @@ type corrected struct{}
 
 func (corrected) interval() float64               { return 10 }
 func (corrected) choose(c *cluster) []specon.Move { return specon.Corrected(c.view(), everywhere) }
-
-// paying makes the moves that pay.
-type paying struct{ rule specon.Rule }
-
-func (p paying) interval() float64 { return 10 }
-
-func (p paying) choose(c *cluster) []specon.Move {
-	c.counts.Views++
-	return p.rule.Choose(c.view(), date(c.now), c.elsewhere(), len(c.moving))
-}
 
 // literal is SpeCon as published.
 type literal struct{ decided map[growth.PodUID]time.Time }

@@ -12,7 +12,7 @@ func TestLarge_ComputesOnlyWhatChanges(t *testing.T) {
 	l := RunLarge(s, 1)
 	t.Logf("%+v", l)
 	require.Equal(t, l, RunLarge(s, 1), "the same seed has the same result")
-	interval := paying{}.interval()
+	interval := automatic{}.interval()
 	changes := 2*s.Jobs + 4*l.Moves // a job begins and ends; one that moves is announced, leaves, and begins again
 	require.LessOrEqual(t, l.Counts.Decisions, s.Workers*int(l.Makespan/interval+1)+changes,
 		"a node decides once an interval, and when its jobs change")

@@ -30,7 +30,7 @@ const (
 	Trellis = "trellis"
 )
 
-func pays() mover { return paying{specon.DefaultRule()} }
+func automatically() mover { return automatic{specon.DefaultRule()} }
 
 // shipped is the system that ships.
 func shipped() System {
@@ -38,7 +38,7 @@ func shipped() System {
 		Name:  Trellis,
 		node:  harmlessNode,
 		place: byGrowth,
-		moves: pays,
+		moves: automatically,
 	}
 }
 
@@ -54,9 +54,9 @@ func Systems() []System {
 		},
 		{Name: "specon", node: fairNode, place: spread, moves: func() mover { return corrected{} }},
 		shipped(),
-		{Name: "trellis, placed as default", node: harmlessNode, place: spread, moves: pays},
+		{Name: "trellis, placed as default", node: harmlessNode, place: spread, moves: automatically},
 		{Name: "trellis, placed as default, no moves", node: harmlessNode, place: spread},
-		{Name: "fair shares, moves that pay", node: fairNode, place: spread, moves: pays},
+		{Name: "fair shares, moves that pay", node: fairNode, place: spread, moves: automatically},
 	}
 }
 
@@ -90,12 +90,21 @@ func byGrowth(c *cluster, j *job) {
 		c.update(w)
 		normalizer.Add(w.score)
 	}
-	j.on = c.draw(func(w *worker) float64 { return float64(normalizer.Points(w.score)) })
-	if len(j.on.gpus) > 0 {
-		choice, _ := placement.Place(j.on.seen, request(), placement.MarginalGrowth{})
+	c.assign(j, c.draw(func(w *worker) float64 { return float64(normalizer.Points(w.score)) }))
+}
+
+// assign gives a job to a worker, and the GPU there that the extender would reserve.
+func (c *cluster) assign(j *job, to *worker) {
+	j.on = to
+	if len(to.gpus) > 0 {
+		c.update(to)
+		choice, _ := placement.Place(to.seen, request(), placement.MarginalGrowth{})
 		j.On = []growth.GPU{choice.GPUs[0].GPU}
 	}
 }
+
+// onlyGPU is that of a worker without GPUs.
+const onlyGPU growth.GPU = "GPU-0"
 
 // update scores a worker for a new job, if it has changed since the last time.
 func (c *cluster) update(w *worker) {
@@ -112,7 +121,7 @@ func (c *cluster) update(w *worker) {
 func (w *worker) asNode() placement.Node {
 	n := placement.Node{Name: w.name, Unit: growth.GiB}
 	for i := range max(1, len(w.gpus)) {
-		gpu := placement.GPU{UUID: "GPU-0", Index: i, Memory: 1024 * growth.GiB, Healthy: true}
+		gpu := placement.GPU{UUID: onlyGPU, Index: i, Memory: 1024 * growth.GiB, Healthy: true}
 		if len(w.gpus) > 0 {
 			gpu.UUID = w.gpus[i]
 		}

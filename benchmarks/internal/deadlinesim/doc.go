@@ -44,5 +44,11 @@
 // # Ceilings
 //
 // A deadline that a job misses even alone on the cluster is missed by all systems that keep its number of workers. The tighter ceiling is a
-// relaxation (oracle.go).
+// relaxation (oracle.go), which also has a U: that of hosts with equal loads, where all jobs that have arrived are in memory.
+//
+// # Harm
+//
+// The ends of jobs are compared with those under the baseline. What deadlines cost other jobs is the comparison of Trellis with Trellis
+// without deadlines, and whether that stays within fair sharing the one with the even split (delays.go). Both have other ends than
+// Trellis, so that later jobs are on other hosts: the comparison includes what that changes by chance.
 package deadlinesim

@@ -92,6 +92,25 @@ func TestOracle_DropsTheLargest(t *testing.T) {
 			Deadline: deadline,
 		}
 	}
-	ends := oracle(empty(Host{1, 1}), []Job{job(10, 50), job(30, 50), job(20, 50), job(5, math.Inf(1))})
+	ends, _ := oracle(empty(Host{1, 1}), []Job{job(10, 50), job(30, 50), job(20, 50), job(5, math.Inf(1))})
 	require.InDeltaSlice(t, []float64{10, 65, 30, 35}, ends, 0.01)
+}
+
+// A host of two cores and 20 GB has a job of one core and 10 GB for 10 s, then nothing for 30 s.
+func TestOracle_MeasuresItsUse(t *testing.T) {
+	first := Job{
+		Law:     Law{Compute: 1, Usable: 1},
+		Workers: 1,
+		Steps:   10,
+		Peak:    1,
+		Memory:  10 / memoryUse,
+	}
+	last := first
+	last.Arrival = 40
+	ends, used := oracle(empty(Host{2, 20}), []Job{first, last})
+	require.InDeltaSlice(t, []float64{10, 50}, ends, 0.01)
+	o := used.outcome()
+	require.InDelta(t, 0.25*0.5, o.CPU, 1e-3)
+	require.InDelta(t, 0.25*0.5, o.Memory, 1e-3)
+	require.InDelta(t, 0.25*0.5, o.Weighted, 1e-3)
 }

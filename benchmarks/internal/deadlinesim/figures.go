@@ -86,11 +86,16 @@ func Figures(e Experiment, all []Result, judged bool) []results.Goal {
 		add("deadlines met", "%", 100, met)
 		relative("change", moreMet, met)
 		if r.Outcomes[0].Weighted == 0 {
-			continue // a ceiling
+			continue // each job alone
 		}
 		add("U", "%", 100, used)
 		relative("change of U", moreUsed, used)
 		add("CPU in use", "%", 100, func(o Outcome) float64 { return o.CPU })
+		completion := func(o Outcome) float64 { return o.Completion }
+		if r.System == idealName {
+			add("completion", "min", 1.0/60, completion)
+			continue
+		}
 		add("restarts per job", "", 1, func(o Outcome) float64 { return o.Restarts })
 		if hasGoal {
 			last := &goals[len(goals)-1]
@@ -99,8 +104,31 @@ func Figures(e Experiment, all []Result, judged bool) []results.Goal {
 		}
 		add("over 5 % later, with deadline", "%", 100, func(o Outcome) float64 { return o.Harmed })
 		add("without", "%", 100, func(o Outcome) float64 { return o.HarmedFree })
-		add("completion", "min", 1.0/60, func(o Outcome) float64 { return o.Completion })
+		add("completion", "min", 1.0/60, completion)
 		add("wait", "min", 1.0/60, func(o Outcome) float64 { return o.Wait })
+		goals = append(goals, relativeDelays(e, r)...)
+	}
+	return goals
+}
+
+// relativeDelays returns the figures of a system relative to other systems than the baseline.
+func relativeDelays(e Experiment, r Result) (goals []results.Goal) {
+	for _, other := range references[r.System] {
+		if _, compared := r.Outcomes[0].Against[other]; !compared {
+			continue
+		}
+		add := func(figure, unit string, factor float64, of func(Delays) float64) {
+			name := fmt.Sprintf("%s, load %g, %s, relative to %s: %s", e.Layout.Name, e.Load, r.System, other, figure)
+			m := meanOf(r.Outcomes, func(o Outcome) float64 { return of(o.Against[other]) })
+			goals = append(goals, m.times(factor).goal(name, unit))
+		}
+		add("over 5 % later, with deadline", "%", 100, func(d Delays) float64 { return d.Harmed })
+		add("without", "%", 100, func(d Delays) float64 { return d.HarmedFree })
+		add("over 5 % earlier", "%", 100, func(d Delays) float64 { return d.Sooner })
+		add("deadlines lost", "%", 100, func(d Delays) float64 { return d.Lost })
+		add("won", "%", 100, func(d Delays) float64 { return d.Won })
+		add("mean delay of those over 5 % later", "min", 1.0/60, func(d Delays) float64 { return d.Mean })
+		add("greatest delay of a workload", "min", 1.0/60, func(d Delays) float64 { return d.Greatest })
 	}
 	return goals
 }

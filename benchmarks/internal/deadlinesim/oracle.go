@@ -8,15 +8,14 @@ import (
 
 // oracle is a relaxation: the whole cluster is one host, on which jobs of exactly known size change their CPU at no cost, and
 // memory is no limit. It drops the jobs that it cannot save: while the deadlines of all accepted jobs cannot be met, the one with
-// the most work of those in the way waits until nothing else runs (Moore and Hodgson). It knows no future arrivals.
-func oracle(c *cluster, jobs []Job) []float64 {
+// the most work of those in the way waits until nothing else runs (Moore and Hodgson). It knows no future arrivals. It returns the
+// ends of the jobs, and the use of the host while jobs arrive.
+func oracle(c *cluster, jobs []Job) ([]float64, utilisation) {
 	ends := make([]float64, len(jobs))
+	used := utilisation{from: jobs[0].Arrival, to: jobs[len(jobs)-1].Arrival}
 	var tasks []*task
 	now, arrived := jobs[0].Arrival, 0
 	for arrived < len(jobs) || len(tasks) > 0 {
-		if len(tasks) == 0 {
-			now = max(now, jobs[arrived].Arrival)
-		}
 		for arrived < len(jobs) && jobs[arrived].Arrival <= now {
 			j := jobs[arrived]
 			tasks = append(tasks, &task{Job: j, index: arrived, left: j.cores() * j.Alone()})
@@ -35,6 +34,7 @@ func oracle(c *cluster, jobs []Job) []float64 {
 			}
 		}
 		step = max(step, 1e-6)
+		c.measureIdeal(&used, tasks, now, step)
 		now += step
 		tasks = slices.DeleteFunc(tasks, func(t *task) bool {
 			t.left -= t.rate * step
@@ -44,7 +44,31 @@ func oracle(c *cluster, jobs []Job) []float64 {
 			return t.left < 1e-3
 		})
 	}
-	return ends
+	return ends, used
+}
+
+// measureIdeal adds the load of one large host for some seconds. All jobs that have arrived are in its memory. Its U is that of hosts
+// with equal loads. U weighs light hosts most, so any other spread of the same load has a lower one.
+func (c *cluster) measureIdeal(u *utilisation, tasks []*task, now, seconds float64) {
+	seconds = min(now+seconds, u.to) - max(now, u.from)
+	if seconds <= 0 {
+		return
+	}
+	cores, memory, usedCores, usedMemory := 0.0, 0.0, 0.0, 0.0
+	for i, h := range c.layout.Hosts {
+		at := c.background.at(i, now)
+		cores, memory = cores+h.Cores, memory+h.Memory
+		usedCores, usedMemory = usedCores+at.cpu*h.Cores, usedMemory+at.memory*h.Memory
+	}
+	for _, t := range tasks {
+		usedCores += t.rate + serverCores*float64(t.Servers)
+		usedMemory += t.Memory*memoryUse*float64(t.Workers) + serverMemory*float64(t.Servers)
+	}
+	l := load{cpu: min(usedCores/cores, 1), memory: min(usedMemory/memory, 1)}
+	u.weighted += seconds * l.total()
+	u.cpu += seconds * l.cpu
+	u.memory += seconds * l.memory
+	u.seconds += seconds
 }
 
 // task is a job of the relaxation. left and rate are in core-seconds and cores.

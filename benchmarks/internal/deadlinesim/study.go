@@ -31,6 +31,7 @@ const (
 	Literal    = "Qore-DL, code"
 	Even       = "even split"
 	Trellis    = "Trellis"
+	NoDeadline = "Trellis without deadlines"
 	Cases      = "Trellis, qore-dl"
 	SameAmount = "Trellis, requests as submitted"
 )
@@ -51,7 +52,7 @@ func Systems() []System {
 		{"Qore-DL, paper", qore(qorePaper{})},
 		{"Qore-DL, paper, in place", qore(qorePaper{resizes: true})},
 		{Even, fixed(even{})},
-		{"Trellis without deadlines", ours(trellisOptions{policy: policy.Default})},
+		{NoDeadline, ours(trellisOptions{policy: policy.Default})},
 		{Cases, ours(trellisOptions{policy: policy.QoreDL, deadlines: true})},
 		{Trellis, ours(trellisOptions{policy: policy.Default, deadlines: true})},
 		{SameAmount, ours(trellisOptions{policy: policy.Default, deadlines: true, asSubmitted: true})},
@@ -61,9 +62,24 @@ func Systems() []System {
 // Few returns the systems that show how the figures depend on the load.
 func Few() []System {
 	return slices.DeleteFunc(Systems(), func(s System) bool {
-		return !slices.Contains([]string{Submitted, Literal, Even, Cases, Trellis}, s.Name)
+		return !slices.Contains([]string{Submitted, Literal, Even, NoDeadline, Cases, Trellis}, s.Name)
 	})
 }
+
+// references are the systems with which the ends of jobs are compared, besides the baseline. They run before the system itself.
+// Against the same system without deadlines one sees what deadlines cost other jobs. The even split is fair sharing, which is the
+// bound of harmless on each host.
+var references = map[string][]string{
+	NoDeadline: {Even},
+	Cases:      {NoDeadline, Even},
+	Trellis:    {NoDeadline, Even},
+}
+
+// The names of the ceilings.
+const (
+	idealName = "ceiling, one large host and exact sizes"
+	aloneName = "ceiling, each job alone"
+)
 
 // Outcome is one run of a workload. Times are means over the jobs, in seconds.
 type Outcome struct {
@@ -78,6 +94,8 @@ type Outcome struct {
 	Harmed, HarmedFree float64
 	// Completion is from arrival to end, Wait from arrival to start.
 	Completion, Wait float64
+	// Against compares the ends of jobs with those under other systems, by their names.
+	Against map[string]Delays
 }
 
 // Result has the outcomes of one system, by seed.
@@ -86,15 +104,15 @@ type Result struct {
 	Outcomes []Outcome
 }
 
-// Run runs the same jobs under all systems. The last two results are ceilings, which only have deadlines that were met: a relaxation
-// of the whole problem, and each job as if it were alone.
+// Run runs the same jobs under all systems. The last two results are ceilings: a relaxation of the whole problem, which has deadlines
+// that were met and use, and each job as if it were alone, which only has deadlines.
 func Run(e Experiment, systems []System, seeds int) []Result {
 	results := make([]Result, len(systems)+2)
 	for i, s := range systems {
 		results[i] = Result{s.Name, make([]Outcome, seeds)}
 	}
-	results[len(systems)] = Result{"ceiling: one large host, exact sizes", make([]Outcome, seeds)}
-	results[len(systems)+1] = Result{"ceiling: each job alone", make([]Outcome, seeds)}
+	results[len(systems)] = Result{idealName, make([]Outcome, seeds)}
+	results[len(systems)+1] = Result{aloneName, make([]Outcome, seeds)}
 	var group sync.WaitGroup
 	slots := make(chan bool, runtime.GOMAXPROCS(0))
 	for seed := range seeds {
@@ -115,18 +133,29 @@ func (e Experiment) run(systems []System, seed uint64) []Outcome {
 	b := newBackground(e.Layout, e.Trace, seed)
 	jobs := Draw(e.Layout, b, e.Laws, e.Load, seed)
 	var outcomes []Outcome
-	var baseline []*running
+	ended := map[string][]*running{}
 	for _, s := range systems {
 		c := newCluster(e.Layout, b)
-		ended := c.run(jobs, s.new(c, seed))
-		if baseline == nil {
-			baseline = ended
+		ended[s.Name] = c.run(jobs, s.new(c, seed))
+		o := c.outcome(ended[s.Name], ended[systems[0].Name])
+		o.Against = map[string]Delays{}
+		for _, other := range references[s.Name] {
+			if ended[other] != nil {
+				o.Against[other] = delays(ended[s.Name], ended[other])
+			}
 		}
-		outcomes = append(outcomes, c.outcome(ended, baseline))
+		outcomes = append(outcomes, o)
 	}
-	ideal, alone := Outcome{}, Outcome{}
-	for i, end := range oracle(newCluster(e.Layout, b), jobs) {
+	return append(outcomes, e.ceilings(b, jobs)...)
+}
+
+// ceilings returns the outcomes of the relaxation, and of each job alone.
+func (e Experiment) ceilings(b background, jobs []Job) []Outcome {
+	ends, used := oracle(newCluster(e.Layout, b), jobs)
+	ideal, alone := used.outcome(), Outcome{}
+	for i, end := range ends {
 		j := jobs[i]
+		ideal.Completion += (end - j.Arrival) / float64(len(jobs))
 		if math.IsInf(j.Deadline, 1) {
 			continue
 		}
@@ -136,7 +165,7 @@ func (e Experiment) run(systems []System, seed uint64) []Outcome {
 	_, with := deadlines(jobs)
 	ideal.Met /= with
 	alone.Met /= with
-	return append(outcomes, ideal, alone)
+	return []Outcome{ideal, alone}
 }
 
 func count(n *float64, is bool) {
@@ -157,11 +186,7 @@ func deadlines(jobs []Job) (without, with float64) {
 const harm = 0.05
 
 func (c *cluster) outcome(ended, baseline []*running) Outcome {
-	o := Outcome{
-		Weighted: c.used.weighted / c.used.seconds,
-		CPU:      c.used.cpu / c.used.seconds,
-		Memory:   c.used.memory / c.used.seconds,
-	}
+	o := c.used.outcome()
 	with := 0.0
 	for i, r := range ended {
 		took := r.took(c.now)

@@ -65,3 +65,15 @@ func TestFigures_HaveSubjects(t *testing.T) {
 		require.False(t, math.IsNaN(g.Value), g.Name)
 	}
 }
+
+func TestFigures_CompareDeadlinesWithTheSameSystemWithoutThem(t *testing.T) {
+	e := experiment(t)
+	names := map[string]bool{}
+	for _, g := range deadlinesim.Figures(e, deadlinesim.Run(e, deadlinesim.Few(), 2), false) {
+		names[g.Name] = true
+		require.False(t, math.IsNaN(g.Value), g.Name)
+	}
+	require.Contains(t, names, "7 hosts, load 0.75, Trellis, relative to Trellis without deadlines: greatest delay of a workload")
+	require.Contains(t, names, "7 hosts, load 0.75, Trellis, relative to even split: without")
+	require.Contains(t, names, "7 hosts, load 0.75, ceiling, one large host and exact sizes: change of U")
+}

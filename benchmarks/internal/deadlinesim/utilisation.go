@@ -33,6 +33,15 @@ func (c *cluster) measure(seconds float64) {
 	c.used.seconds += seconds
 }
 
+// outcome returns the means over the measured time.
+func (u utilisation) outcome() Outcome {
+	return Outcome{
+		Weighted: u.weighted / u.seconds,
+		CPU:      u.cpu / u.seconds,
+		Memory:   u.memory / u.seconds,
+	}
+}
+
 // hostLoads returns the present use of each host by everything on it. The caller does not modify it.
 func (c *cluster) hostLoads() []load {
 	if c.present != nil {
@@ -59,11 +68,14 @@ func (c *cluster) hostLoads() []load {
 	return loads
 }
 
+// total returns the load of a host in U.
+func (l load) total() float64 { return cpuPart*l.cpu + memoryPart*l.memory }
+
 // weighted returns U: the load of the hosts by the probability of placement on them.
 func weighted(loads []load) float64 {
 	hosts := make([]float64, len(loads))
 	for i, l := range loads {
-		hosts[i] = cpuPart*l.cpu + memoryPart*l.memory
+		hosts[i] = l.total()
 	}
 	slices.SortFunc(hosts, cmp.Compare[float64])
 	light := (len(hosts) + 2) / 3

@@ -11,9 +11,9 @@ import (
 // neighbours is the number of configurations among which the oracle chooses.
 const neighbours = 5
 
-// nearest predicts each time of a point by one of the nearest learned configurations under its nearest allocation: the
+// nearest predicts each time of a point by one of a number of nearest learned configurations under its nearest allocation: the
 // one with the best result.
-func nearest(learned []point, p point) []Case {
+func nearest(learned []point, p point, neighbours int) []Case {
 	closest := map[qoredl.Configuration]point{}
 	for _, l := range learned {
 		known, found := closest[l.configuration]
@@ -59,6 +59,31 @@ func floor[K comparable](points []point, key func(point) K) []Case {
 		}
 	}
 	return cases
+}
+
+// heaviest returns the configuration whose times have the largest part of the variance of all times, and that part.
+func heaviest(points []point) (heaviest qoredl.Configuration, part float64) {
+	mean, n := 0.0, 0.0
+	for _, p := range points {
+		for _, t := range p.times {
+			mean += t
+			n++
+		}
+	}
+	mean /= n
+	squares, total := map[qoredl.Configuration]float64{}, 0.0
+	for _, p := range points {
+		for _, t := range p.times {
+			squares[p.configuration] += (t - mean) * (t - mean)
+			total += (t - mean) * (t - mean)
+		}
+	}
+	for _, p := range points {
+		if squares[p.configuration] > squares[heaviest] {
+			heaviest = p.configuration
+		}
+	}
+	return heaviest, squares[heaviest] / total
 }
 
 func median(values []float64) float64 {

@@ -10,5 +10,8 @@
 //
 // Ceilings show what is possible with this data: the median of the same configuration and allocation (its deviation is
 // noise), the median of the configuration, and an oracle that chooses the best of the five nearest learned
-// configurations.
+// configurations. The nearest configuration alone shows what the features say without that hindsight.
+//
+// R² is one of seconds, so the slowest configurations decide it. The part of the variance that a single configuration has, and R² without
+// it, show how much.
 package prediction

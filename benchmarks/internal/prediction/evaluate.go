@@ -14,7 +14,10 @@ import (
 const Folds = 5
 
 // Case is one predicted row: seconds of an iteration.
-type Case struct{ True, Predicted, Low, High float64 }
+type Case struct {
+	True, Predicted, Low, High float64
+	of                         qoredl.Configuration
+}
 
 // Round has the cases of one seed.
 type Round struct {
@@ -22,8 +25,8 @@ type Round struct {
 	// Observed has the cases after a number of observations.
 	Observed  map[int][]Case
 	Elsewhere []Case
-	// Nearest are the predictions of the oracle.
-	Nearest []Case
+	// Nearest are the predictions of the oracle, Closest those by the nearest configuration without choice.
+	Nearest, Closest []Case
 }
 
 // observationCounts are the numbers of observations after which a job is predicted again.
@@ -54,7 +57,8 @@ func Evaluate(rows []qoredl.Iteration, seed uint64) (Round, error) {
 		m := predict.Learn(samples(learned))
 		for _, p := range left {
 			round.predict(m, p, others(left, p), random)
-			round.Nearest = append(round.Nearest, nearest(learned, p)...)
+			round.Nearest = append(round.Nearest, nearest(learned, p, neighbours)...)
+			round.Closest = append(round.Closest, nearest(learned, p, 1)...)
 		}
 	}
 	return round, nil
@@ -107,6 +111,7 @@ func (p point) cases(m *predict.Model, times []float64, seen []predict.Observati
 			Predicted: float64(prediction.Seconds),
 			Low:       float64(prediction.Low),
 			High:      float64(prediction.High),
+			of:        p.configuration,
 		}
 	}
 	return cases

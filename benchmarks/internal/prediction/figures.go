@@ -3,6 +3,7 @@ package prediction
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/qoredl"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
@@ -46,12 +47,22 @@ func Goals(rows []qoredl.Iteration, rounds []Round) []results.Goal {
 	}
 	elsewhere := func(r Round) []Case { return r.Elsewhere }
 	nearest := func(r Round) []Case { return r.Nearest }
+	closest := func(r Round) []Case { return r.Closest }
 	points := pointsOf(rows)
+	heavy, part := heaviest(points)
+	light := func(r Round) []Case {
+		return slices.DeleteFunc(slices.Clone(r.Cold), func(c Case) bool { return c.of == heavy })
+	}
+	share := results.Measured("the configuration with most of the variance: part of it", "%", []float64{round(100 * part)})
 	same := floor(points, func(p point) any { return struct{ a, b any }{p.configuration, p.allocation} })
 	configuration := floor(points, func(p point) qoredl.Configuration { return p.configuration })
 	return append(goals,
 		of("after 2 observations elsewhere: mean error", "%", elsewhere, meanError),
 		of("after 2 observations elsewhere: in 80 % interval", "%", elsewhere, covered),
+		share,
+		of("cold, without the configuration with most of the variance: R²", "", light, explained),
+		of("nearest configuration: R²", "", closest, explained),
+		of("nearest configuration: mean error", "%", closest, meanError),
 		of("best of 5 nearest configurations: R²", "", nearest, explained),
 		of("best of 5 nearest configurations: mean error", "%", nearest, meanError),
 		of("the configuration's median: mean error", "%", func(Round) []Case { return configuration }, meanError),

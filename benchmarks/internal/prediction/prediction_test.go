@@ -98,3 +98,21 @@ func TestGoals(t *testing.T) {
 		}
 	}
 }
+
+// One configuration takes 50 times longer than its features say. It has most of the variance, and R² is good without it.
+func TestGoals_ShowWhatOneConfigurationDecides(t *testing.T) {
+	all := rows(20)
+	for n := range 16 {
+		all[n].Hundred *= 50
+	}
+	round, err := prediction.Evaluate(all, 1)
+	require.NoError(t, err)
+	figures := map[string]float64{}
+	for _, g := range prediction.Goals(all, []prediction.Round{round}) {
+		figures[g.Name] = g.Value
+	}
+	require.Greater(t, figures["the configuration with most of the variance: part of it"], 50.0)
+	require.Less(t, figures["cold: R²"], 0.5)
+	require.Greater(t, figures["cold, without the configuration with most of the variance: R²"], 0.5)
+	require.Contains(t, figures, "nearest configuration: R²")
+}

@@ -158,16 +158,32 @@ func (m Machine) String() string {
 		text += fmt.Sprintf(", %.0f GiB", float64(m.Memory)/(1<<30))
 	}
 	if m.GPU != "" {
-		var models []string
-		all := strings.Split(m.GPU, ", ")
-		for _, gpu := range all {
-			_, model, _ := strings.Cut(gpu, ": ") // drops the node
-			models = append(models, model)
-		}
-		slices.Sort(models)
-		text += fmt.Sprintf(", %d GPUs (%s)", len(all), strings.Join(slices.Compact(models), ", "))
+		text += ", " + gpuModels(m.GPU)
 	}
 	return text + ", Linux " + m.Kernel
+}
+
+// gpuModels returns a text such as "4 GPUs (emulated 24GiB)" for GPUs that are listed as "node: model, node: model". A model
+// may have a comma. Another text is returned as it is.
+func gpuModels(listed string) string {
+	if !strings.Contains(listed, ": ") {
+		return listed
+	}
+	var models []string
+	for part := range strings.SplitSeq(listed, ", ") {
+		switch _, model, starts := strings.Cut(part, ": "); {
+		case starts:
+			models = append(models, model)
+		case len(models) > 0:
+			models[len(models)-1] += ", " + part
+		}
+	}
+	unit := "GPUs"
+	if len(models) == 1 {
+		unit = "GPU"
+	}
+	different := slices.Compact(slices.Sorted(slices.Values(models)))
+	return fmt.Sprintf("%d %s (%s)", len(models), unit, strings.Join(different, ", "))
 }
 
 // seeds returns a text such as "seeds 1–200".

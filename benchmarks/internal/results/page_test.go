@@ -51,6 +51,23 @@ Settings: coordinator --interval 5s, hostPID true; rounds 20.
 `, tables)
 }
 
+func TestMachine_NamesEachModelOfItsGPUsOnce(t *testing.T) {
+	for name, c := range map[string]struct{ gpus, want string }{
+		"no GPU":               {gpus: "", want: "2 CPUs, Linux 6.1"},
+		"one GPU":              {gpus: "node: NVIDIA H100", want: "2 CPUs, 1 GPU (NVIDIA H100), Linux 6.1"},
+		"a model with a comma": {gpus: "node: emulated compute, core 0", want: "2 CPUs, 1 GPU (emulated compute, core 0), Linux 6.1"},
+		"another text":         {gpus: "2 nodes, emulated:2x24GiB each", want: "2 CPUs, 2 nodes, emulated:2x24GiB each, Linux 6.1"},
+		"GPUs of two models": {
+			gpus: "a: emulated compute, core 1, a: NVIDIA H100, b: NVIDIA H100",
+			want: "2 CPUs, 3 GPUs (NVIDIA H100, emulated compute, core 1), Linux 6.1",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, results.Machine{CPUs: 2, Kernel: "6.1", GPU: c.gpus}.String())
+		})
+	}
+}
+
 func TestPublished_RefusesInvalidSummaries(t *testing.T) {
 	for name, text := range map[string]string{
 		"no JSON":     `pods lost: 0`,

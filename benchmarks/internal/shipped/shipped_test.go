@@ -68,9 +68,13 @@ func TestShipped_CoordinatorHasTheDefaults(t *testing.T) {
 	}
 }
 
-// The local cluster, on which real jobs are measured, may differ in what it cannot have: real GPUs.
+// The local cluster, on which real jobs are measured, may differ in what it cannot have, real GPUs, and in what is true of it
+// only: its nodes are on one machine, so every folder of a host is the same on all of them.
 func TestShipped_LocalClusterOverridesNothingThatIsMeasured(t *testing.T) {
-	require.Equal(t, map[string]string{"TRELLIS_GPUS": "emulated:2x24GiB"}, literals(t, "local/overlay"))
+	require.Equal(t, map[string]string{
+		"TRELLIS_GPUS":              "emulated:2x24GiB",
+		"TRELLIS_SHARED_HOST_PATHS": "/",
+	}, literals(t, "local/overlay"))
 }
 
 func TestShipped_GarbageCollectorOfTheBinaries(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/benchmarks/internal/race"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/sim"
 	"github.com/trellis-gpu/trellis/growth"
 )
@@ -40,6 +41,9 @@ func TestFairSharing_OfGPUs(t *testing.T) {
 // and four GPUs overlap, few may: turns of jobs on other GPUs then leave some idle that the plan has counted on. `make sim
 // ARGS="--gpus"` has the figures.
 func TestStudy_HarmlessKeepsItsGuaranteesOnGPUs(t *testing.T) {
+	if race.Enabled {
+		t.Skip("SKIPPED: slow with the race detector; scripts/test also runs it without")
+	}
 	harmless := slices.DeleteFunc(sim.Policies(), func(p sim.Named) bool { return !strings.HasPrefix(p.Name, "harmless") })
 	machines := sim.GPUMachines()
 	cells, err := sim.Study(context.Background(), 3, machines[:2], harmless, quiet)

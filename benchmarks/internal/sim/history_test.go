@@ -6,11 +6,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/benchmarks/internal/race"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/sim"
 )
 
 // `make sim-history` has the figures.
 func TestHistory_OfAnotherNodeHelpsAndAPoisonedOneHarmsNoJob(t *testing.T) {
+	if race.Enabled {
+		t.Skip("SKIPPED: slow with the race detector; scripts/test also runs it without")
+	}
 	const seeds = 12
 	cells, err := sim.Study(context.Background(), seeds, sim.HistoryMachines(), sim.Shipped(sim.Policies()), quiet)
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/benchmarks/internal/race"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/sim"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
 	"github.com/trellis-gpu/trellis/growth"
@@ -55,6 +56,9 @@ func TestListed_RefusesEndlessWorkloads(t *testing.T) {
 }
 
 func TestStudy_OfAWorkload(t *testing.T) {
+	if race.Enabled {
+		t.Skip("SKIPPED: slow with the race detector; scripts/test also runs it without")
+	}
 	for _, gpus := range []bool{false, true} {
 		m, err := sim.Listed(philly(t, 40), 1, gpus)
 		require.NoError(t, err)

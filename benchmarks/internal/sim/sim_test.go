@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/benchmarks/internal/race"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/sim"
 )
@@ -53,6 +54,9 @@ func TestDraw(t *testing.T) {
 
 // The main goals, on as many seeds as a test can have. `make sim` has the figures.
 func TestStudy_HarmlessKeepsItsGuarantees(t *testing.T) {
+	if race.Enabled {
+		t.Skip("SKIPPED: slow with the race detector; scripts/test also runs it without")
+	}
 	const seeds = 6 // of fewer, one job that learns late is too large a part
 	cells, err := sim.Study(context.Background(), seeds, sim.Machines(), sim.Policies(), quiet)
 	require.NoError(t, err)
@@ -86,10 +90,13 @@ func TestStudy_HarmlessKeepsItsGuarantees(t *testing.T) {
 
 // A study depends on its seeds alone, and its report can be read and drawn.
 func TestStudy_IsReproducible(t *testing.T) {
-	machines := sim.Machines()[1:3]
-	once, err := sim.Study(context.Background(), 3, machines, sim.Policies(), quiet)
+	machines, seeds := sim.Machines()[1:3], 3
+	if race.Enabled {
+		seeds = 2 // its runs are parallel: this test is for the detector too
+	}
+	once, err := sim.Study(context.Background(), seeds, machines, sim.Policies(), quiet)
 	require.NoError(t, err)
-	again, err := sim.Study(context.Background(), 3, machines, sim.Policies(), quiet)
+	again, err := sim.Study(context.Background(), seeds, machines, sim.Policies(), quiet)
 	require.NoError(t, err)
 	require.Equal(t, once, again)
 

@@ -2,18 +2,10 @@ package storm
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/trellis-gpu/trellis/benchmarks/internal/cluster"
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -26,31 +18,6 @@ type allocationLog struct {
 	now    map[growth.PodUID]bus.Allocation
 	ever   map[growth.PodUID][]Given
 	memory map[growth.GPU]growth.MiB
-}
-
-// openBus connects to the installation's bus with the tuner's certificate, which it writes into folder.
-func openBus(ctx context.Context, c *cluster.Connection, folder string) (*etcdbus.Bus, error) {
-	config := etcdbus.Config{
-		ServerName: "trellis-etcd", CAFile: filepath.Join(folder, "ca.crt"),
-		CertFile: filepath.Join(folder, corev1.TLSCertKey), KeyFile: filepath.Join(folder, corev1.TLSPrivateKeyKey),
-	}
-	for _, name := range []string{"trellis-bus-ca", "trellis-bus-" + cluster.Tuner} {
-		secret, err := c.Kubernetes.CoreV1().Secrets(cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return nil, fmt.Errorf("the bus's certificates: %w", err)
-		}
-		for file, content := range secret.Data {
-			if err := os.WriteFile(filepath.Join(folder, filepath.Base(file)), content, 0o600); err != nil {
-				return nil, err
-			}
-		}
-	}
-	pods, err := c.Kubernetes.CoreV1().Pods(cluster.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=trellis-etcd"})
-	if err != nil || len(pods.Items) == 0 {
-		return nil, errors.Join(errors.New("the bus's pod is not there"), err)
-	}
-	config.Endpoints = []string{"https://" + pods.Items[0].Status.PodIP + ":2379"}
-	return etcdbus.Open(config)
 }
 
 // follow watches the bus until ctx ends.

@@ -84,7 +84,7 @@ func (s *Storm) Run(ctx context.Context) (rounds []Round, err error) {
 	var watchers sync.WaitGroup
 	defer watchers.Wait()
 	defer cancel()
-	allocations, err := openBus(ctx, s.connection, s.files)
+	allocations, err := s.connection.Bus(ctx, s.files)
 	if err != nil {
 		return nil, err
 	}

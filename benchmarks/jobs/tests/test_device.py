@@ -8,12 +8,14 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
 from test_jobs import JOBS, SHIM, JobTest, Script   # noqa: I100  it sets the path
 
 import checkpoint   # noqa: E402
+from ahead import Ahead   # noqa: E402
 import device   # noqa: E402
 from train import Trainer   # noqa: E402
 
@@ -30,6 +32,13 @@ class Cores(list):
         return sorted(os.sched_getaffinity(0))
 
 
+def wait_for(condition):
+    end = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
 class Emulated(JobTest):
     def setUp(self):
         super().setUp()
@@ -43,11 +52,37 @@ class Emulated(JobTest):
         for workers in (0, 1):
             place = device.Device("emulated", environ=self.environ)
             self.assertEqual(os.sched_getaffinity(0), self.others, "start-up leaves the GPU alone")
-            for cores in place.batches(DataLoader(Cores(), batch_size=None, num_workers=workers)):
+            for cores in place.ahead(DataLoader(Cores(), batch_size=None, num_workers=workers)):
                 self.assertEqual(set(cores), self.others)
                 self.assertEqual(os.sched_getaffinity(0), {self.core})
-            self.assertEqual(os.sched_getaffinity(0), self.others)
             os.sched_setaffinity(0, CORES)
+
+    def test_the_next_batch_is_loaded_during_a_step(self):
+        asked = []
+        batches = Ahead(self.numbers(asked), lambda: None)
+        for batch in batches:
+            wait_for(lambda: len(asked) >= min(batch + 2, 5))
+            self.assertLessEqual(len(asked), batch + 3, "one is ready, and one more is in the thread's hands")
+        self.assertEqual(batch, 4)
+
+    def test_a_failed_loader_fails_the_step(self):
+        with self.assertRaisesRegex(OSError, "no such image"):
+            list(Ahead(self.numbers([], fails=3), lambda: None))
+
+    def test_loading_ends_with_the_loop(self):
+        threads = threading.active_count()
+        batches = iter(Ahead(self.numbers([]), lambda: None))
+        next(batches)
+        batches.close()
+        self.assertEqual(threading.active_count(), threads)
+
+    @staticmethod
+    def numbers(asked, fails=None):
+        for number in range(5):
+            if number == fails:
+                raise OSError("no such image")
+            asked.append(number)
+            yield number
 
     def test_each_rank_has_a_gpu_of_the_list(self):
         for rank, core in ((0, 4), (1, 6), (2, 4)):

@@ -1,0 +1,6 @@
+//go:build race
+
+package race
+
+// Enabled is set in programs that were built with -race.
+const Enabled = true
