@@ -40,13 +40,20 @@ test-vpa: build ## A job that a real Vertical Pod Autoscaler resizes, on a local
 	bin/local build --only vpa
 	go test -tags e2e,netgo,osusergo,grpcnotrace -count=1 -timeout 20m -v -run '^TestVPA_' ./deploy/local/e2e -args -vpa
 
+.PHONY: test-jobset
+test-jobset: build ## A JobSet of two pods under its real controller moves to another node, on a local cluster; the first run builds that
+	scripts/install-deps
+	bin/local build
+	bin/local build --only jobset
+	go test -tags e2e,netgo,osusergo,grpcnotrace -count=1 -timeout 20m -v -run '^TestJobSetMoves$$' ./benchmarks/e2e -args -jobset
+
 .PHONY: test-older
 test-older: build ## The installation into API servers 1.31, 1.33 and 1.35; the first run builds them (13 min on two cores)
 	bin/local build --only older
 	TRELLIS_STOCK_DIR=$$(bin/local build --only controlplane | tail -n 1) go test -count=1 -v -run '^TestOlder_' ./deploy/local/internal/install
 
 .PHONY: chaos
-chaos: build ## kill -9 of each program in each state of a move, on a local cluster; 30 min (ARGS="-chaos-only bus/ -chaos-within 5m")
+chaos: build ## kill -9 of each program in each state of a move, on a local cluster; 40 min (ARGS="-chaos-only bus/ -chaos-within 5m")
 	scripts/install-deps
 	go test -tags e2e,netgo,osusergo,grpcnotrace -count=1 -timeout 2h -v -run '^TestChaos$$' ./benchmarks/e2e -args -chaos $(ARGS)
 

@@ -4,7 +4,7 @@ package main
 type explanation struct {
 	// Reason is the event's reason. A "*" at the end stands for a reason that Kubernetes gives.
 	Reason string
-	// From is the binary, On the object that the event is about, Type Normal or Warning.
+	// From is the binary, On the object that the event is about, Type Normal or Warning, and when it is the other one.
 	From, On, Type  string
 	Meaning, Advice string
 }
@@ -82,6 +82,11 @@ var explanations = []explanation{
 		Advice:  "Nothing to do. `kubectl gpushare move` makes such a move, `--moves=automatic` all of them.",
 	},
 	{
+		Reason: "NeverMoves", From: "extender", On: "pod", Type: "Normal",
+		Meaning: "Moves without a request are considered in this cluster (`--moves=automatic` or `dry-run`). This job never moves, because its `gpushare/checkpoint` is `none`.",
+		Advice:  "Nothing to do. A job that saves its checkpoints by the shim or by a signal can move: see `docs/checkpoints.md`.",
+	},
+	{
 		Reason: "MoveRefused", From: "extender", On: "pod", Type: "Warning",
 		Meaning: "The job is not moved, or not to this node, for the reason in the message. It runs on, or its present move goes on, and the annotation `gpushare/move` is removed.",
 		Advice:  "Name a node with room, let the job save on request, resume it, or wait until its present move has ended. Then ask again.",
@@ -102,9 +107,9 @@ var explanations = []explanation{
 		Advice:  "Nothing to do.",
 	},
 	{
-		Reason: "Moved", From: "extender", On: "pod", Type: "Normal",
-		Meaning: "The job continues on its new node. The message has the time from the request.",
-		Advice:  "Nothing to do.",
+		Reason: "Moved", From: "extender", On: "pod", Type: "Normal; Warning if the job did not continue from its checkpoint",
+		Meaning: "The job continues on its new node. The message has the time from the request. If the job did not continue from its checkpoint, it also has both steps and the file.",
+		Advice:  "Nothing to do. After a Warning check that the job loads its checkpoint when it starts (`gpushare.resume()`): it has repeated steps.",
 	},
 	{
 		Reason: "MoveAborted", From: "extender", On: "pod", Type: "Warning",
@@ -260,6 +265,11 @@ var explanations = []explanation{
 		Reason: "TurnOverdue", From: "coordinator", On: "pod", Type: "Warning",
 		Meaning: "The job did not stop in time after its turn of a GPU. The other jobs no longer waited for it. Recorded every five minutes at most.",
 		Advice:  "Nothing to do while the job compiles. Otherwise report shorter steps, or call `gpushare.idle()` before long work that needs no GPU.",
+	},
+	{
+		Reason: "TurnIgnored", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "The kernels of the job run while other jobs have the turn, as the driver measures. The job is charged the time of its kernels. Recorded every five minutes at most.",
+		Advice:  "Do no work on the GPU in `gpushare.idle()` and `gpushare.timed()`, and none in processes of the pod that do not call `gpushare.step`.",
 	},
 	{
 		Reason: "CPUNotTuned", From: "coordinator", On: "pod", Type: "Normal",
