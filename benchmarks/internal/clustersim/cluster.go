@@ -59,7 +59,7 @@ type outcome struct {
 }
 
 func newCluster(s Schedule, system System, seed uint64) *cluster {
-	c := &cluster{system: system, dice: rand.New(rand.NewPCG(seed, 2)), named: map[growth.NodeName]*worker{}}
+	c := &cluster{system: system, dice: rand.New(rand.NewPCG(seed, 2+system.draws)), named: map[growth.NodeName]*worker{}}
 	c.result = outcome{ends: make([]float64, s.Jobs), moves: make([]int, s.Jobs)}
 	for i := range s.Workers {
 		w := &worker{

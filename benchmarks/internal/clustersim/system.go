@@ -22,6 +22,8 @@ type System struct {
 	place func(c *cluster, j *job)
 	// moves returns what moves jobs; nil if nothing does.
 	moves func() mover
+	// draws is the stream of random numbers by which equal workers are drawn.
+	draws uint64
 }
 
 // The names of systems that figures are about.
@@ -57,6 +59,8 @@ func Systems() []System {
 		{Name: "trellis, placed as default", node: harmlessNode, place: spread, moves: automatically},
 		{Name: "trellis, placed as default, no moves", node: harmlessNode, place: spread},
 		{Name: "fair shares, moves that pay", node: fairNode, place: spread, moves: automatically},
+		// How much the luck of the draw alone changes for a job, whose end is compared with that under Default.
+		{Name: "default, drawn again", node: fairNode, place: spread, draws: 1},
 	}
 }
 
@@ -67,6 +71,9 @@ func fairNode(cores float64) *sim.Node {
 func harmlessNode(cores float64) *sim.Node {
 	return sim.NewNode(node.Config{Policy: policy.Default, Objective: fairfinish.Balanced}, cores, 0)
 }
+
+// aPod is what a pod takes from the points of its worker: less than a point, for any number of pods.
+const aPod = 1e-6
 
 // spread takes one of the workers with the fewest pods, as kube-scheduler does for pods with equal requests. It is for workers
 // without GPUs.
@@ -82,15 +89,16 @@ func request() placement.Request {
 	return placement.Request{Memory: growth.GiB, Count: 1, Containers: []placement.Container{{Name: "train", Units: 1}}}
 }
 
-// byGrowth takes a worker by the extender's points, and the GPU that the extender would reserve. A worker without GPUs counts as one
-// with a single GPU.
+// byGrowth takes a worker by the extender's points, and the GPU that the extender would reserve. A point weighs more than what
+// kube-scheduler adds for the requests on a node, which decides between equal points, as in spread. A worker without GPUs counts as
+// one with a single GPU.
 func byGrowth(c *cluster, j *job) {
 	var normalizer placement.Normalizer
 	for _, w := range c.workers {
 		c.update(w)
 		normalizer.Add(w.score)
 	}
-	c.assign(j, c.draw(func(w *worker) float64 { return float64(normalizer.Points(w.score)) }))
+	c.assign(j, c.draw(func(w *worker) float64 { return float64(normalizer.Points(w.score)) - aPod*float64(w.pods()) }))
 }
 
 // assign gives a job to a worker, and the GPU there that the extender would reserve.
