@@ -17,9 +17,11 @@
 //	specon           the same with the corrected algorithms, and categories by the shipped classifier
 //	trellis          placement by growth, the shipped policy on each node, and automatic moves
 //	trellis, placed as default; the same without moves; fair shares, moves that pay      show which part does what
+//	default, drawn again    other draws between equal workers: how much the end of a job depends on luck
 //
 // Besides, the jobs run on one machine with the CPUs of all workers, which serves the jobs with the least remaining work first,
-// as if moves were free (Pooled). It is about the best that any system can reach.
+// as if moves were free (Pooled). It is about the best mean completion that any system can reach. No makespan is below Bound: the
+// end of each job alone, and what all CPUs need for the work that arrives from any time on.
 //
 // # Moves
 //

@@ -56,3 +56,19 @@ func runPooled(jobs []sim.Job, cores float64) outcome {
 	result.makespan = now
 	return result
 }
+
+// Bound is the name of the row of lowerBounds.
+const Bound = "no system is faster"
+
+// lowerBounds returns times that no system falls below on machines with these CPUs in all. Each job ends as if it were alone. The
+// makespan is at least the end of each job alone, and from any arrival on, all CPUs are needed for the work that arrives then and later.
+func lowerBounds(jobs []sim.Job, cores float64) outcome {
+	result := outcome{ends: make([]float64, len(jobs)), moves: make([]int, len(jobs))}
+	work := 0.0
+	for i, j := range slices.Backward(jobs) { // in the order of their arrival
+		result.ends[i] = j.Work / j.Limit
+		work += j.Work
+		result.makespan = max(result.makespan, j.Arrival+result.ends[i], j.Arrival+work/cores)
+	}
+	return result
+}

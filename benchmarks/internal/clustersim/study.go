@@ -7,6 +7,8 @@ import (
 	"math"
 	"runtime"
 	"sync"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/sim"
 )
 
 // Mean is a mean over seeds with its 95 % interval.
@@ -40,7 +42,7 @@ type Row struct {
 // The relative delays from which a job counts as slower and as harmed.
 const slower, harmed = 0.01, 0.05
 
-// Run runs every system on each schedule, and the pool, for seeds 1 to seeds. It calls progress after each row.
+// Run runs every system on each schedule, the pool and the lower bounds, for seeds 1 to seeds. It calls progress after each row.
 func Run(ctx context.Context, seeds int, schedules []Schedule, systems []System, progress func(Row)) ([]Row, error) {
 	var rows []Row
 	for _, s := range schedules {
@@ -58,14 +60,19 @@ func Run(ctx context.Context, seeds int, schedules []Schedule, systems []System,
 			rows = append(rows, row)
 			progress(row)
 		}
-		pooled := make([]outcome, seeds)
-		for i := range pooled {
-			pooled[i] = runPooled(s.draw(uint64(i+1)), float64(s.Workers)*workerCores)
+		for _, ideal := range []struct {
+			name string
+			run  func([]sim.Job, float64) outcome
+		}{{Pooled, runPooled}, {Bound, lowerBounds}} {
+			runs := make([]outcome, seeds)
+			for i := range runs {
+				runs[i] = ideal.run(s.draw(uint64(i+1)), float64(s.Workers)*workerCores)
+			}
+			row := compare(baseline, runs)
+			row.Schedule, row.System = s, ideal.name
+			rows = append(rows, row)
+			progress(row)
 		}
-		row := compare(baseline, pooled)
-		row.Schedule, row.System = s, Pooled
-		rows = append(rows, row)
-		progress(row)
 	}
 	return rows, nil
 }

@@ -63,6 +63,22 @@ func TestPooled(t *testing.T) {
 	require.InDeltaSlice(t, []float64{20, 30}, both.ends, 1e-9)
 }
 
+// The first case is as long as its longest job, the second as all work on all CPUs, the third as the work from the last arrival on.
+func TestLowerBounds(t *testing.T) {
+	for want, jobs := range map[float64][]sim.Job{
+		30:  {{Work: 30, Limit: 1}, {Work: 10, Limit: 2}},
+		25:  {{Work: 20, Limit: 2}, {Work: 30, Limit: 2}},
+		120: {{Work: 20, Limit: 2}, {Arrival: 100, Work: 20, Limit: 2}, {Arrival: 100, Work: 20, Limit: 2}},
+	} {
+		got := lowerBounds(jobs, 2)
+		require.InDelta(t, want, got.makespan, 1e-9)
+		for i, j := range jobs {
+			require.InDelta(t, j.Work/j.Limit, got.ends[i], 1e-9)
+		}
+		require.GreaterOrEqual(t, runPooled(jobs, 2).makespan, got.makespan-1e-9)
+	}
+}
+
 func TestCompare(t *testing.T) {
 	was := []outcome{{ends: []float64{100, 100}, makespan: 200}}
 	is := []outcome{{ends: []float64{50, 110}, makespan: 180, moves: []int{0, 1}, unevenness: 18}}
@@ -82,7 +98,7 @@ func TestFigures_OnlyTheMixedScheduleIsJudged(t *testing.T) {
 	var rows []Row
 	_, err := Run(context.Background(), 2, []Schedule{tiny}, Systems()[:1], func(r Row) { rows = append(rows, r) })
 	require.NoError(t, err)
-	require.Equal(t, []string{Default, Pooled}, []string{rows[0].System, rows[1].System})
+	require.Equal(t, []string{Default, Pooled, Bound}, []string{rows[0].System, rows[1].System, rows[2].System})
 	rows[1].System, rows[1].Schedule.Name = Trellis, judged
 	judgedFigures := 0
 	for _, f := range Figures(rows) {
