@@ -74,6 +74,7 @@ func TestTurns(t *testing.T) {
 	require.Contains(t, s.turnEvents(t), "in turns with", "an event reports the first turns")
 	t.Run("no job waits longer than the bound", func(t *testing.T) { s.nobodyWaits(t, end.line) })
 	t.Run("jobs with gaps for one another compute at the same time", s.jobsWithGapsComputeTogether)
+	t.Run("placement uses the speeds that the node has measured", s.placementUsesMeasuredSpeeds)
 	t.Run("results are those of runs without turns", s.resultsAreThoseOfUngatedRuns)
 }
 
