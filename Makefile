@@ -47,6 +47,13 @@ test-jobset: build ## A JobSet of two pods under its real controller moves to an
 	bin/local build --only jobset
 	go test -tags e2e,netgo,osusergo,grpcnotrace -count=1 -timeout 20m -v -run '^TestJobSetMoves$$' ./benchmarks/e2e -args -jobset
 
+.PHONY: test-pytorchjob
+test-pytorchjob: build ## A PyTorchJob of two pods under Kubeflow's operator moves to another node, on a local cluster; the first run builds that
+	scripts/install-deps
+	bin/local build
+	bin/local build --only pytorchjob
+	go test -tags e2e,netgo,osusergo,grpcnotrace -count=1 -timeout 20m -v -run '^TestPyTorchJobMoves$$' ./benchmarks/e2e -args -pytorchjob
+
 .PHONY: test-older
 test-older: build ## The installation into API servers 1.31, 1.33 and 1.35; the first run builds them (13 min on two cores)
 	bin/local build --only older

@@ -16,6 +16,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/cluster"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/training"
@@ -31,7 +32,8 @@ const (
 )
 
 // ddpScript starts one rank in each pod. Rank 0 waits for the other on its own address; that one finds it by the Service.
-const ddpScript = `export RANK=$JOB_COMPLETION_INDEX LOCAL_RANK=0 LOCAL_WORLD_SIZE=1
+// An Indexed Job says the rank in a variable of its own.
+const ddpScript = `export RANK=${RANK:-$JOB_COMPLETION_INDEX} LOCAL_RANK=0 LOCAL_WORLD_SIZE=1
 [ "$RANK" = 0 ] && export MASTER_ADDR=127.0.0.1
 exec %s /jobs/ddp.py --steps %d --seed 7 --checkpoint-dir /checkpoints`
 
@@ -146,23 +148,9 @@ func (m *moves) submitRanks(t *testing.T) {
 
 // ranks returns an Indexed Job of two ranks that counts each failure, and creates a Service in front of rank 0.
 func (m *moves) ranks(t *testing.T) batchv1.JobSpec {
-	job := movingJobs(t)[0]
-	job.Name, job.GPUMemory = ddpName, ddpMemory
-	pod := m.trainer(job)
-	service, err := m.Kubernetes.CoreV1().Services(pod.Namespace).Create(t.Context(), &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: ddpName},
-		Spec: corev1.ServiceSpec{
-			Selector:                 map[string]string{jobLabel: ddpName, batchv1.JobCompletionIndexAnnotation: "0"},
-			Ports:                    []corev1.ServicePort{{Port: ddpPort}},
-			PublishNotReadyAddresses: true,
-		},
-	}, metav1.CreateOptions{})
-	require.NoError(t, err)
+	pod, address := m.rankTemplate(t)
 	train := &pod.Spec.Containers[0]
-	train.Command = []string{"/bin/sh", "-c", fmt.Sprintf(ddpScript, m.run.Setup.Python, ddpSteps)}
-	for name, value := range map[string]string{
-		"WORLD_SIZE": "2", "MASTER_ADDR": service.Spec.ClusterIP, "MASTER_PORT": strconv.Itoa(ddpPort), "GLOO_SOCKET_IFNAME": "eth0",
-	} {
+	for name, value := range map[string]string{"WORLD_SIZE": "2", "MASTER_ADDR": address, "MASTER_PORT": strconv.Itoa(ddpPort)} {
 		train.Env = append(train.Env, corev1.EnvVar{Name: name, Value: value})
 	}
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
@@ -179,11 +167,39 @@ func (m *moves) ranks(t *testing.T) batchv1.JobSpec {
 	}
 }
 
+// rankTemplate returns the pod of a rank, without what its controller says about the other one, and creates a Service in front of
+// rank 0. The cluster has no DNS, so the address of the Service is returned too.
+func (m *moves) rankTemplate(t *testing.T) (pod *corev1.Pod, address string) {
+	job := movingJobs(t)[0]
+	job.Name, job.GPUMemory = ddpName, ddpMemory
+	pod = m.trainer(job)
+	selector := m.labelsOf("0")
+	selector[jobLabel] = ddpName
+	service, err := m.Kubernetes.CoreV1().Services(pod.Namespace).Create(t.Context(), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: ddpName},
+		Spec: corev1.ServiceSpec{
+			Selector:                 selector,
+			Ports:                    []corev1.ServicePort{{Port: ddpPort}},
+			PublishNotReadyAddresses: true,
+		},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	train := &pod.Spec.Containers[0]
+	train.Command = []string{"/bin/sh", "-c", fmt.Sprintf(ddpScript, m.run.Setup.Python, ddpSteps)}
+	train.Env = append(train.Env, corev1.EnvVar{Name: "GLOO_SOCKET_IFNAME", Value: "eth0"})
+	return pod, service.Spec.ClusterIP
+}
+
+// ofIndex returns the label that an Indexed Job gives the pod of a rank.
+func ofIndex(index string) labels.Set {
+	return labels.Set{batchv1.JobCompletionIndexAnnotation: index}
+}
+
 // rank returns the newest pod of a rank that is not being deleted; nil if there is none.
 func (m *moves) rank(t *testing.T, index string) (newest *corev1.Pod) {
 	t.Helper()
 	list, err := m.Kubernetes.CoreV1().Pods(m.run.Setup.Namespace).List(t.Context(), metav1.ListOptions{
-		LabelSelector: jobLabel + "=" + ddpName + "," + batchv1.JobCompletionIndexAnnotation + "=" + index,
+		LabelSelector: jobLabel + "=" + ddpName + "," + m.labelsOf(index).String(),
 	})
 	require.NoError(t, err)
 	for i := range list.Items {

@@ -19,6 +19,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/cluster"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
@@ -64,6 +65,8 @@ func TestMoves(t *testing.T) {
 type moves struct {
 	*stage
 	folder string // of the checkpoints
+	// labelsOf returns the labels that the controller of a job of several ranks gives the pod of one.
+	labelsOf func(rank string) labels.Set
 
 	mu      sync.Mutex
 	results map[string]string // fingerprints by job
@@ -71,7 +74,7 @@ type moves struct {
 
 // newMoves brings up a cluster with the component moves, and further ones.
 func newMoves(t *testing.T, further ...string) *moves {
-	m := &moves{folder: t.TempDir(), results: map[string]string{}}
+	m := &moves{folder: t.TempDir(), labelsOf: ofIndex, results: map[string]string{}}
 	m.stage = newStageOf(t, "moves", buildLocal(t), "", func(l *cluster.Local) {
 		l.Nodes, l.GPUs, l.Components = moveNodes, "emulated:1x24GiB", append([]string{"moves"}, further...)
 	})

@@ -122,18 +122,6 @@ func annotations(pod *corev1.Pod, r move.Record, wants move.Wants) map[string]*s
 	return changes
 }
 
-// ownership returns the changes of the label by which the owner of the old pod selects it.
-func ownership(pod *corev1.Pod, r move.Record, wants move.Wants, permission move.Permission) map[string]*string {
-	_, selected := pod.Labels[ownerLabel]
-	switch {
-	case wants.Detach && permission == move.Granted && selected:
-		return map[string]*string{ownerLabel: nil}
-	case wants.Attach && !selected:
-		return map[string]*string{ownerLabel: &r.Next.Owner}
-	}
-	return nil
-}
-
 // wake annotates a successor that waits for its node, once it may be placed. kube-scheduler tries a pod that an extender has
 // rejected again after any event, and this is one: it is certain to come when the answer has changed.
 func (m *Mover) wake(ctx context.Context, r move.Record, s seen) error {

@@ -67,7 +67,7 @@ func (w *gangHarness) continues(t *testing.T, created time.Time) {
 	pods := map[int]*corev1.Pod{}
 	for i := range nodes {
 		pod := clustertest.Pod("new-"+strconv.Itoa(i), "4Gi", 4)
-		own(pod)
+		w.own(pod)
 		pod.Annotations[gpushare.DeadlineAnnotation] = "6h" // of the Job's template
 		pods[i] = w.Create(pod)
 	}

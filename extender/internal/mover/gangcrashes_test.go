@@ -32,6 +32,8 @@ func TestMover_MovesOfGangsSurviveAFailureBeforeEachWrite(t *testing.T) {
 		"the bus is unavailable":                 {calls: onBus, passes: 3},
 		"the API server is unavailable":          {calls: onAPI, passes: 3},
 		"the coordinators are away":              {away: 20 * time.Second},
+		"of a PyTorchJob, the mover dies":        {calls: onBus | onAPI, dies: true, own: ownPyTorch},
+		"of a PyTorchJob, no API server":         {calls: onAPI, passes: 3, own: ownPyTorch},
 		"the mover dies; no save":                {calls: onBus | onAPI, dies: true, unsaved: "the volume is full"},
 		"the bus is unavailable; no save":        {calls: onBus, passes: 3, unsaved: "the volume is full"},
 		"the API server is unavailable; no save": {calls: onAPI, passes: 3, unsaved: "the volume is full"},
@@ -60,6 +62,7 @@ type failure struct {
 	passes  int           // of the mover in which its calls fail
 	away    time.Duration // of the coordinators
 	unsaved string        // why one of the pods cannot save
+	own     func(*corev1.Pod)
 }
 
 // calls are the programs that a mover calls.
@@ -84,7 +87,10 @@ type failing struct {
 }
 
 func newFailing(t *testing.T, f failure, write int) *failing {
-	w := &failing{gangHarness: newGangHarness(t), failure: f, left: write}
+	if f.own == nil {
+		f.own = own
+	}
+	w := &failing{gangHarness: newGangHarnessOf(t, f.own), failure: f, left: write}
 	for _, verb := range []string{"create", "update", "patch", "delete"} {
 		w.Client.PrependReactor(verb, "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
 			err := w.call(onAPI, action.GetResource().Resource != "events")
@@ -232,7 +238,7 @@ func (w *failing) live() {
 		switch {
 		case next == nil && (old == nil || len(old.OwnerReferences) == 0):
 			pod := clustertest.Pod("new-"+index, "4Gi", 4)
-			own(pod)
+			w.gangHarness.own(pod)
 			w.Create(pod)
 		case next != nil && next.Spec.NodeName == "":
 			w.schedule(next)
@@ -255,7 +261,8 @@ func (w *failing) find(name string) *corev1.Pod {
 
 // control releases a pod of the Job that its label does not select.
 func (w *failing) control(old *corev1.Pod) {
-	if _, selected := old.Labels[batchv1.ControllerUidLabel]; !selected && len(old.OwnerReferences) > 0 {
+	owner := metav1.GetControllerOf(old)
+	if _, selected := old.Labels[batchv1.ControllerUidLabel]; !selected && owner != nil && owner.Kind == "Job" {
 		w.edit(old.Name, func(p *corev1.Pod) { p.OwnerReferences = nil })
 	}
 }

@@ -26,11 +26,15 @@ import (
 // gangHarness is a harness with a third node, c, and an Indexed Job of two pods that are one job: g-0 on node a and g-1 on node b.
 type gangHarness struct {
 	*harness
+	own     func(*corev1.Pod) // makes a pod one of the owner
 	evicted []string
 }
 
-func newGangHarness(t *testing.T) *gangHarness {
-	w := &gangHarness{harness: newHarness(t, mover.Requested)}
+func newGangHarness(t *testing.T) *gangHarness { return newGangHarnessOf(t, own) }
+
+// newGangHarnessOf returns a harness whose pods have another owner.
+func newGangHarnessOf(t *testing.T, own func(*corev1.Pod)) *gangHarness {
+	w := &gangHarness{harness: newHarness(t, mover.Requested), own: own}
 	w.ready("c")
 	w.job("g-0", "a", 4)
 	w.job("g-1", "b", 4)

@@ -30,7 +30,7 @@ func (m *Mover) look(ctx context.Context, record bus.Move, list lister) (s seen,
 	case err == nil && growth.PodUID(pod.UID) == record.Pod.UID:
 		s.old, s.Old = pod, old(pod)
 		s.Permission = permission(pod, record.Move.ID)
-		s.Attached = metav1.GetControllerOf(pod) != nil && pod.Labels[ownerLabel] != ""
+		s.Attached = attached(pod)
 		s.Checkpoint, s.SaveFailed = answer(pod, record.Move.ID)
 	case err != nil && !apierrors.IsNotFound(err):
 		return s, err

@@ -60,5 +60,5 @@ func (s seen) mayGo(r move.Record) bool {
 	if s.Old == nil || s.Old.Ended && !s.Old.Failed {
 		return true
 	}
-	return s.Permission == move.Granted && (!r.Detach || metav1.GetControllerOf(s.old) == nil)
+	return s.Permission == move.Granted && (!r.Detach || detached(s.old))
 }

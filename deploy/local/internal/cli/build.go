@@ -26,10 +26,11 @@ func buildCommand() *cobra.Command {
 				"kueue":        stock.Kueue(),
 				"vpa":          stock.VPA(),
 				"jobset":       stock.JobSet(),
+				"pytorchjob":   stock.PyTorchJob(),
 				"older":        stock.Older(),
 			}[only]
 			if !ok {
-				return fmt.Errorf("--only %q: write controlplane, node, registry, kueue, vpa, jobset or older", only)
+				return fmt.Errorf("--only %q: write controlplane, node, registry, kueue, vpa, jobset, pytorchjob or older", only)
 			}
 			dir, err := stock.Ensure(cmd.Context(), f.stockDir, programs, cmd.OutOrStdout())
 			if err != nil {
@@ -40,6 +41,6 @@ func buildCommand() *cobra.Command {
 		},
 	}
 	f.addStock(cmd.Flags())
-	cmd.Flags().StringVar(&only, "only", "", "controlplane, node, registry, kueue, vpa, jobset or older: build only the programs of that one")
+	cmd.Flags().StringVar(&only, "only", "", "controlplane, node, registry, kueue, vpa, jobset, pytorchjob or older: build only the programs of that one")
 	return cmd
 }

@@ -20,7 +20,7 @@ func TestCommands_Validate(t *testing.T) {
 		"an unknown form":          {[]string{"status", "-o", "yaml", root}, "only json"},
 		"an absent cluster":        {[]string{"kubeconfig", "--name=never", root}, "no such cluster (local up --name never)"},
 		"no cluster to restart in": {[]string{"restart-kubelet", "--name=never", root}, "no such cluster"},
-		"a target that is none":    {[]string{"build", "--only=lunch"}, "controlplane, node, registry, kueue, vpa, jobset or older"},
+		"a target that is none":    {[]string{"build", "--only=lunch"}, "controlplane, node, registry, kueue, vpa, jobset, pytorchjob or older"},
 		"a stock folder too bare":  {[]string{"build", "--stock-dir", t.TempDir()}, "lacks etcd"},
 		"no image":                 {[]string{"load", root}, "requires at least 1 arg"},
 		"an unknown command":       {[]string{"explode"}, "unknown command"},

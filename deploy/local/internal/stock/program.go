@@ -30,7 +30,10 @@ const (
 	vpaModule    = "stock/vpa"
 	jobSetModule = "stock/jobset"
 	// jobSetVersion is the release of JobSet that stock/jobset pins.
-	jobSetVersion = "v0.11.1"
+	jobSetVersion    = "v0.11.1"
+	pyTorchJobModule = "stock/pytorchjob"
+	// pyTorchJobVersion is the release of Kubeflow's training operator that stock/pytorchjob pins.
+	pyTorchJobVersion = "v1.9.3"
 )
 
 func kubernetes(name string, cold time.Duration) Program {
@@ -92,6 +95,12 @@ func JobSet() []Program {
 	return []Program{{Name: "jobset", Module: jobSetModule, Package: "sigs.k8s.io/jobset", LDFlags: "-s -w", Cold: 240 * time.Second}}
 }
 
+// PyTorchJob is Kubeflow's training operator, whose PyTorchJob a test moves. It has a cache folder of its own, and no cluster needs it.
+func PyTorchJob() []Program {
+	return []Program{{Name: "pytorchjob", Module: pyTorchJobModule, Package: "github.com/kubeflow/training-operator/cmd/training-operator.v1",
+		LDFlags: "-s -w", Cold: 240 * time.Second}}
+}
+
 // release returns the programs that share a cache folder with the given ones, and the folder's prefix.
 func release(programs []Program) (prefix string, all []Program) {
 	module := ""
@@ -107,6 +116,8 @@ func release(programs []Program) (prefix string, all []Program) {
 		return "vpa", VPA()
 	case module == jobSetModule:
 		return "jobset-" + jobSetVersion, JobSet()
+	case module == pyTorchJobModule:
+		return "pytorchjob-" + pyTorchJobVersion, PyTorchJob()
 	case strings.HasPrefix(module, olderModule):
 		return "older", Older()
 	default:

@@ -13,7 +13,7 @@ import (
 // source lays out files that pin a build.
 func source(t *testing.T) string {
 	dir := t.TempDir()
-	for _, file := range pins(dir, slices.Concat(All(), Registry(), Kueue(), VPA(), JobSet(), Older())) {
+	for _, file := range pins(dir, slices.Concat(All(), Registry(), Kueue(), VPA(), JobSet(), PyTorchJob(), Older())) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 		require.NoError(t, os.WriteFile(file, []byte("pinned\n"), 0o644))
 	}
@@ -47,11 +47,12 @@ func TestKey_DependsOnAllInputsOfTheBuild(t *testing.T) {
 
 func TestKey_ProgramsOfTestsHaveTheirOwn(t *testing.T) {
 	for prefix, programs := range map[string][]Program{
-		"registry":                Registry(),
-		"kueue-" + kueueVersion:   Kueue(),
-		"vpa":                     VPA(),
-		"jobset-" + jobSetVersion: JobSet(),
-		"older":                   Older(),
+		"registry":                        Registry(),
+		"kueue-" + kueueVersion:           Kueue(),
+		"vpa":                             VPA(),
+		"jobset-" + jobSetVersion:         JobSet(),
+		"pytorchjob-" + pyTorchJobVersion: PyTorchJob(),
+		"older":                           Older(),
 	} {
 		dir := source(t)
 		key, err := Key(dir, "go1.26.8", programs)
@@ -77,11 +78,16 @@ func TestPrograms_ReportTheirPinnedVersion(t *testing.T) {
 	}
 }
 
-// JobSet reports no version. Its cache folder and the manifests that the test applies are those of the pinned module.
-func TestJobSet_NamesThePinnedVersion(t *testing.T) {
-	pins, err := os.ReadFile(filepath.Join("..", "..", jobSetModule, "go.mod"))
-	require.NoError(t, err)
-	require.Contains(t, string(pins), "\tsigs.k8s.io/jobset "+jobSetVersion+" ")
+// These controllers report no version. Their cache folders and the manifests that the tests apply are those of the pinned modules.
+func TestControllers_NameThePinnedVersion(t *testing.T) {
+	for module, pinned := range map[string]string{
+		jobSetModule:     "sigs.k8s.io/jobset " + jobSetVersion,
+		pyTorchJobModule: "github.com/kubeflow/training-operator " + pyTorchJobVersion,
+	} {
+		pins, err := os.ReadFile(filepath.Join("..", "..", module, "go.mod"))
+		require.NoError(t, err)
+		require.Contains(t, string(pins), "\t"+pinned+" ")
+	}
 }
 
 func TestPrograms_EachTargetHasOnlyItsOwn(t *testing.T) {
