@@ -65,7 +65,7 @@ func assemble(c *config.Config, bus *etcdbus.Bus, log *slog.Logger) (*daemon.Gro
 	}
 	observing := resources.NewController(recorder, bus, learner, log)
 	remembering := loaders.NewController(recorder, bus, memory, log)
-	learning := &contention.Controller{Source: recorder, Writer: bus, Metrics: counted, Log: log}
+	learning := contention.NewController(recorder, bus, counted, log)
 	merging := &runs.Controller{
 		Bus:     bus,
 		Index:   index,

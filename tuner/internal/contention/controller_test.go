@@ -18,6 +18,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/tuner/internal/contention"
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
+	"github.com/trellis-gpu/trellis/tuner/internal/learn"
 )
 
 // counts are shared by the tuners of a harness.
@@ -58,7 +59,7 @@ func (h *harness) startTuner() (stop func()) {
 	ctx, cancel := context.WithCancel(h.t.Context())
 	session, log := h.bus.Session(), slog.New(slog.DiscardHandler)
 	recorder := history.NewRecorder(session, log)
-	controller := contention.Controller{Source: recorder, Writer: session, Metrics: h.counts, Log: log}
+	controller := contention.NewController(recorder, session, h.counts, log)
 	go recorder.Run(ctx) // returns when ctx ends
 	synctest.Wait()
 	go controller.Run(ctx)
@@ -225,7 +226,7 @@ func TestController_StartsAgainAfterAConflict(t *testing.T) {
 		}
 		record, _ := h.model()
 		require.Len(t, record.Learned.Pairs, 2)
-		require.Positive(t, h.counts.get(contention.Written))
+		require.Positive(t, h.counts.get(learn.Written))
 	})
 }
 

@@ -2,8 +2,10 @@ package contention
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -12,11 +14,12 @@ import (
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
 )
 
-// learning is a learner with its position on the bus. Use load.
-type learning struct {
+// learner learns from what is new in the records of the nodes. Use Load first.
+type learner struct {
+	metrics Metrics
+	log     *slog.Logger
+
 	learner *interference.Learner
-	// based is the revision of the record that the next write extends; 0 if there is none.
-	based   bus.Revision
 	through bus.Revision
 	nodes   map[growth.NodeName]position
 	changed bool
@@ -28,35 +31,43 @@ type position struct {
 	seconds  map[string]growth.Seconds // of each set
 }
 
-// load starts from the record on the bus. err is the reason why its content is not used; learning starts without it.
-func load(s *history.Snapshot) (l *learning, err error) {
-	l = &learning{
-		learner: interference.NewLearner(interference.Prior()),
-		based:   s.InterferenceRevision,
-		nodes:   map[growth.NodeName]position{},
+// Load starts from the record on the bus, or without it if its content is impossible.
+func (l *learner) Load(record *bus.Interference) {
+	l.learner, l.through, l.nodes, l.changed = interference.NewLearner(interference.Prior()), 0, map[growth.NodeName]position{}, false
+	if record == nil {
+		return
 	}
-	if s.Interference == nil {
-		return l, nil
-	}
-	learner, err := interference.Restore(interference.Prior(), s.Interference.Learned)
+	restored, err := interference.Restore(interference.Prior(), record.Learned)
 	if err != nil {
-		return l, fmt.Errorf("%s: %w", bus.ModelKey(bus.InterferenceModel), err)
+		l.log.Warn("the model of interference is invalid: learning starts again", "key", bus.ModelKey(bus.InterferenceModel), "err", err)
+		return
 	}
-	l.learner = learner
-	if through := s.Interference.Through; through <= s.Revision { // the bus was not restored from a backup
-		l.through = through
-	}
-	return l, nil
+	l.learner, l.through = restored, record.Through
 }
 
-// record returns the record to write.
-func (l *learning) record() bus.Interference {
-	return bus.Interference{Learned: l.learner.State(), Through: l.through}
+// Record returns the record to write.
+func (l *learner) Record() (bus.Interference, bool) {
+	return bus.Interference{Learned: l.learner.State(), Through: l.through}, l.changed
 }
 
-// learn observes what is new in the records of the nodes. It returns the number of valid measurements, and the error of
-// each invalid one.
-func (l *learning) learn(s *history.Snapshot) (learned int, invalid []error) {
+// Saved forgets that the record has changed.
+func (l *learner) Saved() { l.changed = false }
+
+// Observe learns what is new, and counts it.
+func (l *learner) Observe(s *history.Snapshot, _ time.Time) {
+	learned, invalid := l.learn(s)
+	l.metrics.CountMeasurements(Learned, learned)
+	l.metrics.CountMeasurements(Invalid, len(invalid))
+	if len(invalid) > 0 {
+		l.log.Warn("invalid measurements of speeds are ignored", "count", len(invalid), "err", invalid[0])
+	}
+}
+
+// learn returns the number of valid measurements, and the error of each invalid one.
+func (l *learner) learn(s *history.Snapshot) (learned int, invalid []error) {
+	if l.through > s.Revision { // the bus was restored from a backup
+		l.through = 0
+	}
 	next := make(map[growth.NodeName]position, len(s.Nodes))
 	for _, n := range s.Nodes {
 		last := l.nodes[n.Name]

@@ -38,12 +38,21 @@ const (
 	putTimeout = 3 * time.Second
 )
 
+// The results of writes.
+const (
+	Written  = "written"
+	Conflict = "conflict"
+	Failed   = "failed"
+)
+
 // Controller lets a Learner learn, and keeps its record on the bus. Use Run while this process is the leader.
 type Controller[T any, R bus.Record[T]] struct {
 	Source  Source
 	Writer  Writer
 	Learner Learner[T]
 	Log     *slog.Logger
+	// Count counts the writes by their result; nil does not.
+	Count func(result string)
 	// Name is that of the model on the bus.
 	Name string
 	// Of returns the record in a snapshot, nil if there is none, and its revision.
@@ -52,6 +61,7 @@ type Controller[T any, R bus.Record[T]] struct {
 	loaded  bool
 	based   bus.Revision
 	written time.Time
+	foreign string // why the record on the bus cannot be decoded
 }
 
 // Run learns until ctx ends.
@@ -80,7 +90,7 @@ func (c *Controller[T, R]) sync(ctx context.Context, now time.Time) {
 	}
 	c.Learner.Observe(s, now)
 	record, changed := c.Learner.Record()
-	if !changed || now.Sub(c.written) < writeInterval || s.Undecodable[bus.ModelKey(c.Name)] != nil {
+	if c.isForeign(s) || !changed || now.Sub(c.written) < writeInterval {
 		return
 	}
 	c.written = now
@@ -89,11 +99,36 @@ func (c *Controller[T, R]) sync(ctx context.Context, now time.Time) {
 	case err == nil:
 		c.based = revision
 		c.Learner.Saved()
+		c.count(Written)
 	case errors.Is(err, bus.ErrConflict):
 		c.loaded = false // start again from the record on the bus
+		c.count(Conflict)
 		c.Log.Info("a model has changed on the bus", "model", c.Name, "err", err)
 	default:
+		c.count(Failed)
 		c.Log.Warn("a model could not be written", "model", c.Name, "err", err)
+	}
+}
+
+// isForeign reports whether this build cannot decode the model on the bus, so that it must not change it.
+func (c *Controller[T, R]) isForeign(s *history.Snapshot) bool {
+	key := bus.ModelKey(c.Name)
+	err := s.Undecodable[key]
+	if err == nil {
+		c.foreign = ""
+		return false
+	}
+	if c.foreign != err.Error() {
+		c.Log.Warn("a model is neither used nor changed: run the release that has written it, or delete its key to learn again",
+			"key", key, "err", err)
+	}
+	c.foreign = err.Error()
+	return true
+}
+
+func (c *Controller[T, R]) count(result string) {
+	if c.Count != nil {
+		c.Count(result)
 	}
 }
 

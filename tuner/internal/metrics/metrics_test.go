@@ -16,6 +16,7 @@ import (
 	"github.com/trellis-gpu/trellis/tuner/internal/advise"
 	"github.com/trellis-gpu/trellis/tuner/internal/contention"
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
+	"github.com/trellis-gpu/trellis/tuner/internal/learn"
 	"github.com/trellis-gpu/trellis/tuner/internal/metrics"
 	"github.com/trellis-gpu/trellis/tuner/internal/runs"
 )
@@ -44,7 +45,7 @@ func TestMetrics_ReportStateAndPassLint(t *testing.T) {
 	m.CountChange(advise.Written)
 	m.CountChange(advise.Written)
 	m.CountMeasurements(contention.Learned, 3)
-	m.CountModelWrite(contention.Written)
+	m.CountModelWrite(learn.Written)
 	m.CountRuns(runs.Merged, 2)
 	m.CountRuns(runs.Refused, 1)
 	m.CountProgramWrite(runs.Written)
