@@ -252,7 +252,7 @@ func TestLearner_APausedJobMeasuresNothing(t *testing.T) {
 	})
 }
 
-// A GPU's step costs the time for which the job had the GPU, less by what others slowed it down.
+// A step on a GPU costs the work since the last sample, also if the job holds nothing of the GPU when it is sampled.
 func TestLearner_LearnsTheCostOfAStepOnAGPU(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := membus.New()
@@ -260,12 +260,18 @@ func TestLearner_LearnsTheCostOfAStepOnAGPU(t *testing.T) {
 		learner, stop := startTuner(t, b)
 		defer stop()
 		s := stepping("a", 1, 4, 300)
-		s.GPUTime = &bus.GPUTime{Share: .5, HeldShare: .25, SetSpeed: .5}
+		s.GPUTime = &bus.GPUTime{Share: .5, HeldShare: .25, SetSpeed: .5, Work: 7}
 		put(t, node, bus.SampleKey("a"), s)
 		pass(time.Minute)
 		s.Step = 9
+		s.GPUTime = &bus.GPUTime{Share: .25, HeldShare: .001, Work: 11}
 		put(t, node, bus.SampleKey("a"), s)
 		pass(time.Minute)
+		require.InDelta(t, 2, learner.Recommend(s, time.Now()).StepSeconds.Likely, .01, "at its present share")
+		s.Step, s.GPUTime = 12, &bus.GPUTime{Share: .25, Work: 1}
+		put(t, node, bus.SampleKey("a"), s) // its coordinator counts again
+		pass(time.Minute)
+		require.Equal(t, 1, learner.Recommend(s, time.Now()).StepsSeen)
 		require.NoError(t, node.Delete(t.Context(), bus.SampleKey("a")))
 		pass(time.Minute)
 		for share, want := range map[growth.Share]float64{1: .5, .5: 1} {

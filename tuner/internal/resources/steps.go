@@ -10,8 +10,9 @@ import (
 
 // steps are the last measurements of a job's steps, as long as its model and batch size stay the same. It is immutable.
 type steps struct {
-	begun bool  // the job has been observed
-	at    int64 // its step at the last observation
+	begun bool        // the job has been observed
+	at    int64       // its step at the last observation
+	work  growth.Work // on GPUs, by then
 	model peaks.Model
 	batch int
 	seen  []peaks.Step
@@ -23,17 +24,38 @@ type steps struct {
 func (o steps) add(s bus.Sample) steps {
 	model, batch := modelOf(s), batchOf(s)
 	if !o.begun || model != o.model || batch != o.batch {
-		return steps{begun: true, at: s.Step, model: model, batch: batch}
+		return steps{begun: true, at: s.Step, work: workOf(s), model: model, batch: batch}
 	}
 	step := stepOf(s)
-	if s.Step == o.at || step.Seconds == 0 {
+	if s.GPUTime != nil {
+		step = o.onGPU(s)
+	}
+	if s.Step == o.at || step.Seconds == 0 && s.GPUTime == nil {
 		return o
 	}
-	o.at = s.Step
-	if s.Paused == "" {
+	o.at, o.work = s.Step, workOf(s)
+	if s.Paused == "" && step.Seconds > 0 {
 		o.seen = append(slices.Clone(o.seen[max(0, len(o.seen)+1-peaks.MaxSteps):]), step)
 	}
 	return o
+}
+
+// onGPU returns the mean step since the last observation, as if the job had its GPUs alone. What a job holds of a GPU in one interval
+// says little about that: most of its steps may be of another.
+func (o steps) onGPU(s bus.Sample) peaks.Step {
+	step := peaks.Step{Unit: growth.GPUSecond, Use: growth.Core}
+	if work := workOf(s) - o.work; work > 0 && s.Step > o.at {
+		step.Seconds = growth.Seconds(work) / growth.Seconds(max(1, len(s.GPUs))) / growth.Seconds(s.Step-o.at)
+	}
+	return step
+}
+
+// workOf returns the work of a job on its GPUs.
+func workOf(s bus.Sample) growth.Work {
+	if s.GPUTime == nil {
+		return 0
+	}
+	return s.GPUTime.Work
 }
 
 func modelOf(s bus.Sample) peaks.Model {
@@ -51,9 +73,10 @@ func batchOf(s bus.Sample) int {
 	return *s.BatchSize
 }
 
-// last returns a run with the job's newest measurement, if there is one: a job that waits uses nothing.
+// last returns a run with the job's newest measurement, if there is one: a job that waits uses nothing. Its part of a GPU is that of
+// its next steps in any case.
 func (o steps) last(r peaks.Run) peaks.Run {
-	if len(o.seen) == 0 {
+	if len(o.seen) == 0 || r.StepUnit == growth.GPUSecond {
 		return r
 	}
 	return withStep(r, o.seen[len(o.seen)-1])
@@ -69,13 +92,13 @@ func withStep(r peaks.Run, s peaks.Step) peaks.Run {
 	return r
 }
 
-// stepOf returns the time of a step and what the job uses. Before its first step a job is expected to use its part of the GPU, or its
-// CPU request.
+// stepOf returns the time of a step and what the job uses: the part of its GPUs that it has, or of a CPU. Before its first step it is
+// expected to use its CPU request.
 func stepOf(s bus.Sample) peaks.Step {
 	step := peaks.Step{Seconds: max(0, s.StepSeconds), Use: s.CPUUsed}
 	switch {
 	case s.GPUTime != nil:
-		step.Unit, step.Use = growth.GPUSecond, gpuUse(*s.GPUTime, step.Seconds > 0)
+		step.Unit, step.Use = growth.GPUSecond, gpuUse(*s.GPUTime)
 	case step.Seconds == 0:
 		step.Use = max(s.CPUUsed, s.CPURequest)
 		if s.Usable > 0 {
@@ -86,12 +109,9 @@ func stepOf(s bus.Sample) peaks.Step {
 	return step
 }
 
-// gpuUse returns which part of a GPU's speed a job has. Jobs that hold the turn together slow one another down.
-func gpuUse(t bus.GPUTime, runs bool) growth.MilliCPU {
+// gpuUse returns which part of the speed of its GPUs a job has. Jobs that hold the turn together slow one another down.
+func gpuUse(t bus.GPUTime) growth.MilliCPU {
 	share := t.Share
-	if runs && t.HeldShare > 0 {
-		share = t.HeldShare
-	}
 	if t.SetSpeed > 0 {
 		share *= growth.Share(min(t.SetSpeed, 1))
 	}
