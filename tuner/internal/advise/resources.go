@@ -19,7 +19,7 @@ type Resources interface {
 	Widths(s bus.Sample) []elastic.Measured
 }
 
-// recommendPeriod is the least time between two recommendations for a job, except the first one.
+// recommendPeriod is the least time between two recommendations for a job, except the first one and those for a job that uses more.
 const recommendPeriod = time.Minute
 
 // recommendResources adds what jobs should request to their advice, where that differs noticeably from their present advice.
@@ -33,10 +33,12 @@ func (a *Adviser) recommendResources(s *history.Snapshot, changes []Change, now 
 			continue
 		}
 		at, known := a.recommended[j.UID]
-		if !known || now.Sub(at) >= recommendPeriod {
+		present := recommended(j.Advice)
+		more := exceeds(*j.Sample, present)
+		if !known || more || now.Sub(at) >= recommendPeriod {
 			r := a.Resources.Recommend(*j.Sample, now)
 			at = now
-			if differs(j.Advice, r) {
+			if r.DiffersFrom(present) || r.StepDiffersFrom(present) || more && !exceeds(*j.Sample, r) {
 				changes = recommend(changes, j, r)
 			}
 			changes = a.recommendWidth(changes, j, now)
@@ -47,12 +49,22 @@ func (a *Adviser) recommendResources(s *history.Snapshot, changes []Change, now 
 	return changes
 }
 
-func differs(advice *bus.Advice, r peaks.Recommendation) bool {
-	var present peaks.Recommendation
-	if advice != nil && advice.Resources != nil {
-		present = *advice.Resources
+// exceeds reports whether a job uses more than is recommended to request: any more memory, or noticeably more CPU.
+func exceeds(s bus.Sample, r peaks.Recommendation) bool {
+	if s.Profile == nil {
+		return false
 	}
-	return r.DiffersFrom(present) || r.StepDiffersFrom(present)
+	peak := s.Profile.Peak()
+	return r.Memory != nil && int64(peak.Memory) > r.Memory.Request ||
+		r.CPU != nil && int64(peak.CPU) > r.CPU.Request && peaks.CPUDiffers(growth.MilliCPU(r.CPU.Request), peak.CPU)
+}
+
+// recommended returns what a job is recommended at present.
+func recommended(advice *bus.Advice) peaks.Recommendation {
+	if advice == nil || advice.Resources == nil {
+		return peaks.Recommendation{}
+	}
+	return *advice.Resources
 }
 
 // recommend adds resources to the advice of a job.

@@ -49,3 +49,20 @@ func TestDecide_RecommendsResources(t *testing.T) {
 	require.Equal(t, byLoaders.Generation, changes[0].Advice.Generation)
 	require.Equal(t, byLoaders.Loaders, changes[0].Advice.Loaders)
 }
+
+// What a job uses is not recommended away for the rest of the period.
+func TestDecide_RecommendsMoreAtOnce(t *testing.T) {
+	a := advise.Adviser{Policy: loader.DefaultChangePolicy(), Resources: memory(16)}
+	s := oneCore(job("a", .9, 0))
+	s.Jobs[0].Advice = a.Decide(s, start)[0].Advice
+	use := peaks.Profile{}.Add(peaks.Use{Memory: 205}, 10)
+	s.Jobs[0].Sample.Profile = &use
+	require.Empty(t, a.Decide(s, start.Add(time.Second)), "nothing more is known")
+	a.Resources = memory(240)
+	changes := a.Decide(s, start.Add(2*time.Second))
+	require.Len(t, changes, 1)
+	require.Equal(t, int64(240), changes[0].Advice.Resources.Memory.Request)
+	s.Jobs[0].Advice = changes[0].Advice
+	a.Resources = memory(1024)
+	require.Empty(t, a.Decide(s, start.Add(3*time.Second)), "it does not exceed that")
+}

@@ -82,7 +82,7 @@ func (l *Learner) Recommend(s bus.Sample, now time.Time) peaks.Recommendation {
 		knowledge = peaks.Learn(nil)
 	}
 	var profile peaks.Profile
-	if s.Profile != nil {
+	if s.Profile != nil && (s.Step > 0 || len(s.Profile.Valid().Blocks) >= minBlocks) { // a job that starts uses little
 		profile = *s.Profile
 	}
 	return knowledge.Recommend(profile, observed.last(runOf(s)), Remaining(s, now), observed.seen...)

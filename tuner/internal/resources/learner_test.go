@@ -224,6 +224,19 @@ func TestLearner_CorrectsThePredictionByTheFirstSteps(t *testing.T) {
 	})
 }
 
+// A job that has just started uses little.
+func TestLearner_DoesNotRecommendFromTheStart(t *testing.T) {
+	var l resources.Learner
+	s := started("team-a")
+	use := peaks.Profile{}.Add(peaks.Use{CPU: 20, Memory: 5}, 10)
+	s.Profile = &use
+	require.Nil(t, l.Recommend(s, time.Now()).Memory)
+	s.Step = 1
+	require.NotNil(t, l.Recommend(s, time.Now()).Memory)
+	s.Step, use = 0, use.Add(peaks.Use{CPU: 20, Memory: 5}, 10).Add(peaks.Use{CPU: 20, Memory: 5}, 10)
+	require.NotNil(t, l.Recommend(s, time.Now()).Memory, "it reports no steps")
+}
+
 // A program that uses half a core is not faster with a request of four.
 func TestLearner_PredictsStepsByWhatSuchJobsUse(t *testing.T) {
 	var l resources.Learner
