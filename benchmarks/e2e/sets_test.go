@@ -49,7 +49,12 @@ func (s *stage) gaps(name string, steps int) *corev1.Pod {
 // until the end.
 func (s *stage) jobsWithGapsComputeTogether(t *testing.T) {
 	t.Cleanup(func() { s.remove(t, "gaps-1") })
-	s.create(t, s.gaps("gaps-1", 10_000))
+	defer func() {
+		if t.Failed() {
+			t.Log(s.plugin(t, "explain", "gaps-1", "-n", s.run.Setup.Namespace))
+		}
+	}()
+	s.create(t, s.gaps("gaps-1", 20_000))
 	s.create(t, s.gaps("gaps-2", 100_000))
 	eventually(t, "the node has measured that they do more at the same time", 3*time.Minute, func() bool {
 		return s.hasEvent(t, "gaps-1", "GPUSharedAtTheSameTime", "all of them together more than in turns") &&

@@ -37,43 +37,44 @@ func TestDegree_HasTheIntervalOfTheRemainingTime(t *testing.T) {
 	}
 }
 
-// Qore-DL multiplies a time that is negative for overdue jobs, which turns its preferences around.
-func TestFirst_KeepsItsPreferencesForOverdueJobs(t *testing.T) {
-	order := func(deadlines ...deadline.Deadline) (names string) {
-		slices.SortFunc(deadlines, deadline.First)
-		for _, d := range deadlines {
-			names += d.Name
+// Qore-DL multiplies a time that is negative for overdue jobs, which turns its preferences around. Work is never negative.
+func TestFirst(t *testing.T) {
+	order := func(claims ...deadline.Claim) (names string) {
+		slices.SortFunc(claims, deadline.First)
+		for _, c := range claims {
+			names += c.Name
 		}
 		return names
 	}
-	at := func(name string, left growth.Seconds, weight float64) deadline.Deadline {
-		return deadline.Deadline{Name: name, ToDeadline: left, Weight: weight}
+	claim := func(name string, work growth.Work, left growth.Seconds, weight float64) deadline.Claim {
+		return deadline.Claim{Name: name, Work: work, ToDeadline: left, Weight: weight}
 	}
-	require.Equal(t, "cab", order(at("a", 10, 1), at("b", 20, 1), at("c", -5, 1)), "earliest first")
-	require.Equal(t, "ba", order(at("a", -10, 1), at("b", -20, 1)), "the more overdue, the earlier")
-	require.Equal(t, "ba", order(at("a", 10, 1), at("b", 15, 2)), "weight 2 halves the time")
-	require.Equal(t, "ba", order(at("a", -10, 1), at("b", -8, 2)), "and has the same direction for overdue jobs")
-	require.Equal(t, "ab", order(at("b", 10, 1), at("a", 10, 1)), "ties by name")
-	require.Equal(t, "ba", order(at("a", growth.Seconds(math.NaN()), 1), at("b", 10, math.Inf(1))), "invalid numbers come last or count as 1")
+	require.Equal(t, "cab", order(claim("a", 10, 5, 1), claim("b", 20, 1, 1), claim("c", 5, 9, 1)), "least work first")
+	require.Equal(t, "ba", order(claim("a", 10, 5, 1), claim("b", 15, 5, 2)), "weight 2 halves the work")
+	require.Equal(t, "ba", order(claim("a", 10, 9, 1), claim("b", 10, 5, 1)), "then the earlier deadline")
+	require.Equal(t, "ba", order(claim("a", 10, 9, 1), claim("b", 10, -5, 1)), "also if it has passed")
+	require.Equal(t, "ab", order(claim("b", 10, 5, 1), claim("a", 10, 5, 1)), "ties by name")
+	require.Equal(t, "ba", order(claim("a", growth.Work(math.NaN()), 5, 1), claim("b", 10, 5, math.Inf(1))), "invalid numbers come last or count as 1")
 }
 
 // Qore-DL adds noise to its priorities, so that the order is partly random.
 func TestFirst_IsAnOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	deadlines := make([]deadline.Deadline, 60)
-	for i := range deadlines {
-		deadlines[i] = deadline.Deadline{
+	claims := make([]deadline.Claim, 60)
+	for i := range claims {
+		claims[i] = deadline.Claim{
 			Name:       strconv.Itoa(i),
+			Work:       growth.Work(rng.IntN(3)),
 			ToDeadline: growth.Seconds(rng.IntN(9) - 4),
 			Weight:     float64(rng.IntN(3)),
 		}
 	}
-	slices.SortFunc(deadlines, deadline.First)
-	want := slices.Clone(deadlines)
+	slices.SortFunc(claims, deadline.First)
+	want := slices.Clone(claims)
 	for range 20 {
-		rng.Shuffle(len(deadlines), func(i, j int) { deadlines[i], deadlines[j] = deadlines[j], deadlines[i] })
-		slices.SortFunc(deadlines, deadline.First)
-		require.Equal(t, want, deadlines)
+		rng.Shuffle(len(claims), func(i, j int) { claims[i], claims[j] = claims[j], claims[i] })
+		slices.SortFunc(claims, deadline.First)
+		require.Equal(t, want, claims)
 	}
 }
 

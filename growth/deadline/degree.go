@@ -1,6 +1,7 @@
 package deadline
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -39,45 +40,37 @@ func (d Degree) Late() bool { return d.Likely > 0 }
 // Early reports whether the job meets its deadline also if it needs as long as the upper end of its interval.
 func (d Degree) Early() bool { return d.High < 0 }
 
-// Deadline is what the order of deadlines depends on.
-type Deadline struct {
-	// ToDeadline is the time to the deadline; negative if it has passed.
+// Claim is what the order depends on in which deadlines claim a resource.
+type Claim struct {
+	// Work is what has to be done until the deadline.
+	Work growth.Work
+	// ToDeadline is the time to the deadline.
 	ToDeadline growth.Seconds
-	// Weight is the job's weight in fair sharing; values that are not positive count as 1.
+	// Weight is the job's priority; values that are not positive, or infinite, count as 1.
 	Weight float64
 	// Name breaks ties.
 	Name string
 }
 
-// First compares two deadlines: the earlier one comes first, where a job of weight 2 counts as if it had half of the time. A deadline
-// that has passed comes before all others, and the longer ago, the earlier; the weight keeps its direction.
-func First(a, b Deadline) int {
-	switch x, y := a.urgency(), b.urgency(); {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	case a.Name < b.Name:
-		return -1
-	case a.Name > b.Name:
-		return 1
-	}
-	return 0
+// First compares two claims: the one with less work comes first, where a job of weight 2 counts as if it had half of the work. Then the
+// earlier deadline comes first. Unknown work comes last.
+func First(a, b Claim) int {
+	return cmp.Or(
+		cmp.Compare(a.weighted(), b.weighted()),
+		cmp.Compare(a.ToDeadline, b.ToDeadline),
+		cmp.Compare(a.Name, b.Name))
 }
 
-// urgency returns the weighted time to the deadline. Dividing a negative time by the weight would turn the preference around.
-func (d Deadline) urgency() float64 {
-	left, weight := float64(d.ToDeadline), d.Weight
+// weighted returns the work by weight.
+func (c Claim) weighted() float64 {
+	weight := c.Weight
 	if !(weight > 0) || math.IsInf(weight, 1) {
 		weight = 1
 	}
-	switch {
-	case math.IsNaN(left):
+	if math.IsNaN(float64(c.Work)) {
 		return math.Inf(1)
-	case left < 0:
-		return left * weight
 	}
-	return left / weight
+	return float64(c.Work) / weight
 }
 
 // Round returns the degree in whole seconds.

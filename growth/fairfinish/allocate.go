@@ -33,9 +33,12 @@ func (t *instance) allocate(horizon float64) (work []float64, reasons []string) 
 		}
 		reasons = append(reasons, reason)
 	}
+	about := make([]string, len(t.jobs)) // the deadlines
 	for _, i := range t.byDeadline() {
-		total += t.raiseForDeadline(p, i, horizon)
-		reasons[i] += "; " + t.deadlineReason(i)
+		more, served := t.serveDeadline(p, i, horizon)
+		total += more
+		about[i] = t.deadlineReason(i, served)
+		reasons[i] += "; " + about[i]
 	}
 	for _, i := range t.order {
 		if total >= t.cores*horizon-tolerance {
@@ -44,7 +47,7 @@ func (t *instance) allocate(horizon float64) (work []float64, reasons []string) 
 		more := t.raise(p, i, t.accounts[i].Limit*horizon)
 		if more > tolerance {
 			total += more
-			reasons[i] = t.extraReason(i)
+			reasons[i] = t.extraReason(i, about[i])
 		}
 	}
 	for _, due := range p.due {
@@ -181,11 +184,11 @@ func (t *instance) dueReason(job int) string {
 	return fmt.Sprintf("due in %.0f s", t.finish[job])
 }
 
-// extraReason explains why a job receives more than its due work.
-func (t *instance) extraReason(job int) string {
+// extraReason explains why a job receives more than its due work. deadline is what became of its deadline, if it has one.
+func (t *instance) extraReason(job int, deadline string) string {
 	toTarget, remaining := t.toTarget(job), t.predicted(job)
-	if t.servesDeadline(job) {
-		return t.dueReason(job) + "; " + t.deadlineReason(job) + "; and what no job with less work left can use"
+	if deadline != "" {
+		return t.dueReason(job) + "; " + deadline + "; and what no job with less work left can use"
 	}
 	switch {
 	case t.jobs[job].FloorOnly:

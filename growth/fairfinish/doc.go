@@ -34,8 +34,8 @@
 //     (compare PSBS, Dell'Amico et al.).
 //  3. Check that all deadlines can be met (plan.go). This is a flow problem, solved backwards in time. If they cannot
 //     be met, because sizes were wrong or the node has shrunk, the job with the latest deadline gives way.
-//  4. Serve the deadlines of users (userdeadline.go), the most urgent first: make their work due in the plan, and give each
-//     such job what it needs per second, as far as all deadlines stay feasible.
+//  4. Serve the deadlines of users (userdeadline.go), those with the least work first: make their work due in the plan, and
+//     give each such job what it needs per second. A deadline far from feasible is not served at all.
 //  5. In the order of an index (order.go), give each job the most work until the next decision that keeps all other
 //     deadlines feasible, until all cores are used.
 //
@@ -57,8 +57,8 @@
 // The deadline of a user needs no exception from the guarantee: it is served from the slack, like any other order of the jobs that
 // keeps the deadlines of fair sharing. It takes effect before the index, so what it costs is mean completion time and never harm. A
 // job cannot gain by a deadline that it does not need: one that has passed, or that the job would miss with all that it
-// can use, is ignored. A tight one gains at most the slack. A deadline whose upper end of the work does not fit is served by the likely work,
-// and one for which the slack does not suffice by what there is. GiveWay says what lacks, and which jobs would have to end later.
+// can use, is ignored. A tight one gains at most the slack. A deadline whose upper end of the work does not fit is served by the likely work, and not
+// at all if more than a quarter of that lacks: what it would get would only delay others. GiveWay says what lacks, and which jobs would have to end later.
 //
 // # Sizes from other nodes
 //

@@ -11,6 +11,10 @@ import (
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
+// nearly is the part of the work that may lack for a deadline that is served, and what the job can do in an interval may lack too. Estimates
+// are off by as much at times, and a job that has lost its part once would hardly be in time afterwards.
+const nearly = 0.25
+
 // UserDeadline is when the user of a job needs its result. The zero value is no deadline. It is served from the slack: no other job
 // ends later for it than under fair sharing, with the tolerance of this package.
 type UserDeadline struct {
@@ -30,8 +34,9 @@ func (d UserDeadline) declared() bool { return !d.At.IsZero() }
 // the job gets what it needs at a constant rate, so a job that arrives later does not find that everything is still to be done. Both are granted
 // only as far as all other work that is due stays feasible.
 //
-// A deadline that has passed, or that the job would miss even alone, gains nothing. One that the slack does not suffice for
-// gains what it would need per second, as far as there is slack.
+// A deadline that has passed, or that the job would miss even alone, gains nothing. Nor does one for which much of the work lacks:
+// what it would get would delay other jobs and still not be enough. Of deadlines that exclude each other, that with the least work is served.
+// So as many as possible are made, as by the rule of Moore and Hodgson (Management Science 15, 1968), which leaves out the largest job.
 
 // servesDeadline reports whether a job has a deadline that it can make.
 func (t *instance) servesDeadline(job int) bool {
@@ -59,7 +64,7 @@ func (t *instance) deadlineTimes(job int) []float64 {
 	return []float64{t.cautiousTime(job), t.toDeadline(job)}
 }
 
-// byDeadline returns the jobs whose deadlines are served, the most urgent first.
+// byDeadline returns the jobs whose deadlines may be served, in the order in which they claim the slack.
 func (t *instance) byDeadline() []int {
 	var jobs []int
 	for i := range t.jobs {
@@ -67,31 +72,34 @@ func (t *instance) byDeadline() []int {
 			jobs = append(jobs, i)
 		}
 	}
-	slices.SortFunc(jobs, func(i, j int) int { return deadline.First(t.deadline(i), t.deadline(j)) })
+	slices.SortFunc(jobs, func(i, j int) int { return deadline.First(t.claim(i), t.claim(j)) })
 	return jobs
 }
 
-func (t *instance) deadline(job int) deadline.Deadline {
-	return deadline.Deadline{
+func (t *instance) claim(job int) deadline.Claim {
+	return deadline.Claim{
+		Work:       t.jobs[job].Deadline.Work.Likely,
 		ToDeadline: growth.Seconds(t.toDeadline(job)),
 		Weight:     t.jobs[job].Deadline.Priority,
 		Name:       string(t.jobs[job].ID),
 	}
 }
 
-// raiseForDeadline makes the work that a job's deadline needs due in the plan, and gives the job its part until the horizon. It
-// returns the increase of that part.
-func (t *instance) raiseForDeadline(p *plan, job int, horizon float64) (more float64) {
-	work, by := float64(t.jobs[job].Deadline.Work.Likely), t.cautiousTime(job)
+// serveDeadline makes the work that a job's deadline needs due in the plan, and gives the job its part until the horizon. It returns the
+// increase of that part. A deadline for which more than a part of the work lacks is not served, and nothing is due for it.
+func (t *instance) serveDeadline(p *plan, job int, horizon float64) (more float64, served bool) {
+	need, by := float64(t.jobs[job].Deadline.Work.Likely), t.cautiousTime(job)
 	before := p.due[job][0]
-	if t.dueBy(p, job, by, work) > tolerance {
+	if t.dueBy(p, job, by, need) > tolerance {
 		by = t.toDeadline(job)
-		if lacking := t.dueBy(p, job, by, work); lacking > tolerance {
-			t.dueBy(p, job, by, work-lacking)
+		lacking := t.dueBy(p, job, by, need)
+		most := max(nearly*need, t.accounts[job].Limit*t.config.Interval.Seconds())
+		if lacking > most || lacking > tolerance && t.dueBy(p, job, by, need-lacking) > tolerance {
+			return 0, false
 		}
 	}
-	t.raise(p, job, work*min(1, horizon/by))
-	return p.due[job][0] - before
+	t.raise(p, job, need*min(1, horizon/by))
+	return p.due[job][0] - before, true
 }
 
 // dueBy makes work of a job due by a time, if the plan stays feasible. It returns the work that lacks otherwise.
@@ -112,6 +120,10 @@ func (t *instance) dueBy(p *plan, job int, by, work float64) (lacking float64) {
 	return 0
 }
 
-func (t *instance) deadlineReason(job int) string {
+// deadlineReason says what became of a job's deadline.
+func (t *instance) deadlineReason(job int, served bool) string {
+	if !served {
+		return fmt.Sprintf("its deadline in %.0f s gains nothing, because the work due to others leaves too little time for it", t.toDeadline(job))
+	}
 	return fmt.Sprintf("its deadline in %.0f s needs %.0f %s", t.toDeadline(job), float64(t.jobs[job].Deadline.Work.Likely), t.config.Unit)
 }

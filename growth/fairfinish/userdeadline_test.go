@@ -83,26 +83,53 @@ func TestDecide_ServesTheUpperEndOfTheWork(t *testing.T) {
 	require.InDelta(t, 0.75, float64(d.Grants[0].Share), 0.01, "150 core-seconds in 200 s")
 }
 
-// Two deadlines that exclude each other: the earlier one is served, or the one whose priority makes up for it.
-func TestDecide_ServesTheMostUrgentDeadlineFirst(t *testing.T) {
+// Two deadlines that exclude each other: the one with less work is served, then the earlier one, or the one whose priority makes up for it.
+// The other one gains nothing.
+func TestDecide_ServesTheDeadlineWithTheLeastWorkFirst(t *testing.T) {
 	for name, tc := range map[string]struct {
-		priority float64
-		want     [2]bool
-	}{"the earlier one": {1, [2]bool{true, false}}, "the one with priority": {4, [2]bool{false, true}}} {
+		work, due [2]float64
+		priority  float64
+		want      [2]bool
+	}{
+		"the earlier one":       {[2]float64{100, 100}, [2]float64{120, 130}, 1, [2]bool{true, false}},
+		"the one with less":     {[2]float64{100, 80}, [2]float64{120, 130}, 1, [2]bool{false, true}},
+		"the one with priority": {[2]float64{90, 100}, [2]float64{120, 130}, 4, [2]bool{false, true}},
+	} {
 		t.Run(name, func(t *testing.T) {
-			tasks := []task{{work: 100, weight: 1, limit: 1}, {work: 100, weight: 1, limit: 1}, {work: 100, weight: 1, limit: 1}}
-			due := [2]float64{120, 130}
+			tasks := []task{
+				{work: tc.work[0], weight: 1, limit: 1},
+				{work: tc.work[1], weight: 1, limit: 1},
+				{work: 100, weight: 1, limit: 1},
+			}
 			policy := harmless(t, config(fairfinish.Finish, 1), false, nil)
 			got := run(t, 1, tasks, func(now float64, jobs []fairfinish.Job) ([]float64, float64) {
-				for i, by := range due {
+				for i, by := range tc.due {
 					jobs[i].Deadline = fairfinish.UserDeadline{At: at(by), Work: jobs[i].Remaining, Priority: 1}
 				}
 				jobs[1].Deadline.Priority = tc.priority
 				return policy(now, jobs)
 			})
-			require.Equal(t, tc.want, [2]bool{got[0].end <= due[0], got[1].end <= due[1]}, "%v, %v", got[0].end, got[1].end)
+			require.Equal(t, tc.want, [2]bool{got[0].end <= tc.due[0], got[1].end <= tc.due[1]}, "%v, %v", got[0].end, got[1].end)
 		})
 	}
+}
+
+// A deadline that the slack does not suffice for delays no other job, and the job says why it gains nothing. The shares are those
+// without the deadline.
+func TestDecide_ADeadlineThatOthersLeaveTooLittleForGainsNothing(t *testing.T) {
+	c := config(fairfinish.Growth, 1)
+	jobs := []fairfinish.Job{
+		{ID: "due", Remaining: remaining.Exact(100), ToTarget: remaining.Exact(90)},
+		{ID: "unknown"},
+		{ID: "near", Remaining: remaining.Exact(300), ToTarget: remaining.Exact(5)},
+	}
+	_, without := fairfinish.Decide(c, fairfinish.State{}, at(0), jobs)
+	jobs[0].Deadline = fairfinish.UserDeadline{At: at(105), Work: remaining.Exact(100)}
+	_, with := fairfinish.Decide(c, fairfinish.State{}, at(0), jobs)
+	for i := range jobs {
+		require.InDelta(t, float64(without.Grants[i].Share), float64(with.Grants[i].Share), 1e-6)
+	}
+	require.Contains(t, with.Grants[0].Reason, "its deadline in 105 s gains nothing, because the work due to others leaves too little time for it")
 }
 
 // drawDeadlines gives about half of the jobs deadlines: feasible, tight, absurd and past ones.

@@ -13,6 +13,9 @@ import (
 const (
 	probeTime  = 2500 * time.Millisecond
 	probeLimit = 10 * time.Second
+	// confirmAfter is the time after which two jobs that did no more in their probe are measured once more. Something else may have slowed
+	// the node down at that moment, and they might be alone on their GPU for long.
+	confirmAfter = time.Minute
 )
 
 // probe is the last time at which the jobs of a group computed at the same time before they took turns.
@@ -20,7 +23,8 @@ type probe struct {
 	jobs  []growth.PodUID
 	began time.Time
 	uses  []probeUse // of each job, at the beginning
-	slow  bool       // they are known to do no more than in turns
+	slow  bool       // they are known to do no more than in turns, since began
+	again bool       // this is the second probe of two jobs
 }
 
 // probeUse is what a job had done.
@@ -35,7 +39,11 @@ func (n *Node) probePlain(g *gpuGroup) bool {
 	p := g.newProbe(n.now)
 	last := n.probes[g.gpus[0]]
 	switch {
-	case !n.allConnected(*g) || last.slow && last.includesTwo(p.jobs):
+	case !n.allConnected(*g):
+		return false
+	case last.unconfirmed(p.jobs, n.now):
+		p.again, last = true, probe{}
+	case last.slow && last.includesTwo(p.jobs):
 		return false
 	case n.clockJobs(g):
 		g.clocking = true
@@ -43,12 +51,14 @@ func (n *Node) probePlain(g *gpuGroup) bool {
 	case g.clockedJobs() < 2:
 		n.awaitProbe(n.retryProbe(*g))
 		return false
-	case n.plainIsKnown(*g):
+	}
+	switch {
+	case n.plainIsKnown(*g) && !p.again && !last.again:
 		n.noteSlow(g, !n.plainGains(*g))
 		return false
 	case !slices.Equal(last.jobs, p.jobs):
 		n.probes[g.gpus[0]] = p
-		n.log(Info, "jobs compute at the same time, to measure their speeds", "jobs", p.jobs, "gpus", g.gpus)
+		n.log(Info, "jobs compute at the same time, to measure their speeds", "jobs", p.jobs, "gpus", g.gpus, "again", p.again)
 	case n.now.Sub(last.began) >= probeLimit:
 		return false
 	}
@@ -62,9 +72,15 @@ func (n *Node) probePlain(g *gpuGroup) bool {
 // noteSlow notes that the jobs of a group do no more at the same time than in turns, if they do not.
 func (n *Node) noteSlow(g *gpuGroup, slow bool) bool {
 	if slow {
-		n.probes[g.gpus[0]] = probe{jobs: g.ids(), slow: true}
+		last := n.probes[g.gpus[0]]
+		n.probes[g.gpus[0]] = probe{jobs: g.ids(), began: n.now, slow: true, again: last.again && slices.Equal(last.jobs, g.ids())}
 	}
 	return slow
+}
+
+// unconfirmed reports whether two jobs did no more in their first probe, a while ago.
+func (p probe) unconfirmed(jobs []growth.PodUID, now time.Time) bool {
+	return p.slow && !p.again && len(jobs) == 2 && slices.Equal(p.jobs, jobs) && now.Sub(p.began) >= confirmAfter
 }
 
 func (g gpuGroup) newProbe(now time.Time) probe {

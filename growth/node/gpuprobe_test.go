@@ -2,10 +2,12 @@ package node
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/corun"
 )
 
 // Two jobs of the same GPU in a probe of 2.5 s, with 0.1 GPU-seconds per step alone.
@@ -26,27 +28,69 @@ func TestProbedRate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := New(Config{})
-			g := gpuGroup{gpus: []growth.GPU{"gpu"}}
-			for i, id := range []growth.PodUID{"a", "b"} {
-				j := &job{pod: Pod{Ref: growth.PodRef{UID: id}}}
-				if i < tc.clocked {
-					for range 3 {
-						j.counter.steps += 100
-						j.gpu.used += 10
-						j.measureGPUCost()
-					}
-				}
-				g.jobs = append(g.jobs, gpuJob{job: j, gpus: g.gpus})
-			}
+			g := n.twoJobs(tc.clocked)
 			p := g.newProbe(n.now)
-			n.now = n.now.Add(probeTime)
-			for i, j := range g.jobs {
-				j.counter.steps += tc.steps[i]
-				j.gpu.seen.Held += tc.held[i]
-			}
+			n.compute(g, tc.steps, tc.held)
 			rate, known := n.probedRate(g, p)
 			require.Equal(t, tc.rate > 0, known)
 			require.InDelta(t, tc.rate, rate, .01)
+		})
+	}
+}
+
+// twoJobs returns two jobs on one GPU with 0.1 GPU-seconds per step, of which some know that.
+func (n *Node) twoJobs(clocked int) gpuGroup {
+	g := gpuGroup{gpus: []growth.GPU{"gpu"}}
+	for i, id := range []growth.PodUID{"a", "b"} {
+		j := &job{pod: Pod{Ref: growth.PodRef{UID: id}}}
+		if i < clocked {
+			for range 3 {
+				j.counter.steps += 100
+				j.gpu.used += 10
+				j.measureGPUCost()
+			}
+		}
+		n.jobs[id] = j
+		g.jobs = append(g.jobs, gpuJob{job: j, gpus: g.gpus})
+	}
+	return g
+}
+
+// compute lets the jobs compute at the same time for a probe.
+func (n *Node) compute(g gpuGroup, steps [2]int64, held [2]growth.Seconds) {
+	n.now = n.now.Add(probeTime)
+	for i, j := range g.jobs {
+		j.counter.steps += steps[i]
+		j.gpu.seen.Held += held[i]
+	}
+}
+
+// Two jobs did no more in their probe than in turns, perhaps because something else was busy on the node at that moment.
+func TestProbePlain_MeasuresTwoJobsOnceMore(t *testing.T) {
+	held := [2]growth.Seconds{2.5, 2.5}
+	for name, tc := range map[string]struct {
+		steps [2]int64 // in the second probe
+		more  bool
+	}{
+		"as much as in turns again": {[2]int64{12, 13}, false},
+		"more than in turns":        {[2]int64{20, 20}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := New(Config{})
+			g := n.twoJobs(2)
+			require.True(t, n.probePlain(&g), "the first probe")
+			n.compute(g, [2]int64{12, 13}, held)
+			n.speeds.Add("pod a", []corun.Kind{"pod b"}, .5, 2.5)
+			n.speeds.Add("pod b", []corun.Kind{"pod a"}, .5, 2.5)
+			require.False(t, n.probePlain(&g), "no more than in turns")
+			n.now = n.now.Add(confirmAfter - time.Second)
+			require.False(t, n.probePlain(&g), "not yet")
+			n.now = n.now.Add(time.Second)
+			require.True(t, n.probePlain(&g), "the second probe")
+			n.compute(g, tc.steps, held)
+			require.Equal(t, tc.more, n.probePlain(&g))
+			n.now = n.now.Add(time.Hour)
+			require.False(t, n.probePlain(&g), "there is no third one")
 		})
 	}
 }
