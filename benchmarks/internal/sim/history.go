@@ -3,7 +3,8 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
+	"math"
+	"math/rand/v2"
 	"time"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
@@ -20,20 +21,41 @@ import (
 // predicts them from what it measures and from those runs.
 type History string
 
-// The histories that are compared. A poisoned one has runs whose work and steps are 100 times too large or too small: those of all
-// kinds, or those of every other kind next to true ones.
+// The histories that are compared.
 const (
-	NoHistory     History = "no history"
-	OfThisNode    History = "one run of each kind on this node"
-	OfTheCluster  History = "one run of each kind on another node"
-	PoisonedLarge History = "history of another node, 100 times too large"
-	PoisonedSmall History = "history of another node, 100 times too small"
-	PartlyLarge   History = "history of another node, half of it 100 times too large"
-	PartlySmall   History = "history of another node, half of it 100 times too small"
+	NoHistory    History = "no history"
+	OfThisNode   History = "one run of each kind on this node"
+	OfTheCluster History = "one run of each kind on another node"
 )
 
+// poison is a history in which the work and the steps of runs are wrong by a factor: those of a part of the programs, drawn for each job.
+type poison struct {
+	History
+	part, factor float64
+}
+
+func poisons() (all []poison) {
+	for _, part := range []struct {
+		of   float64
+		name string
+	}{{1, ""}, {0.5, "half of it "}, {0.3, "30 % of it "}, {0.1, "10 % of it "}} {
+		for _, by := range []struct {
+			factor float64
+			name   string
+		}{{100, "100 times too large"}, {0.01, "100 times too small"}} {
+			all = append(all, poison{History("history of another node, " + part.name + by.name), part.of, by.factor})
+		}
+	}
+	return all
+}
+
 // Poisoned lists the poisoned ones.
-func Poisoned() []History { return []History{PoisonedLarge, PoisonedSmall, PartlyLarge, PartlySmall} }
+func Poisoned() (all []History) {
+	for _, p := range poisons() {
+		all = append(all, p.History)
+	}
+	return all
+}
 
 // HistoryMachines lists machines of one core that differ in their history.
 func HistoryMachines() (all []Machine) {
@@ -45,20 +67,24 @@ func HistoryMachines() (all []Machine) {
 
 // remember gives a job what the node knows of earlier runs: one of each kind, with the other recording than the job's.
 func (h History) remember(j *Job) {
-	factor := 1.0
-	half := slices.Index(workload.FlowConKinds(), j.Kind)%2 == 0
-	switch {
-	case h == OfThisNode:
+	switch h {
+	case OfThisNode:
 		j.Known = ofThisNode()
-		return
-	case h == NoHistory:
-		return
-	case h == PoisonedLarge, h == PartlyLarge && half:
-		factor = 100
-	case h == PoisonedSmall, h == PartlySmall && half:
-		factor = 0.01
+	case NoHistory:
+	default:
+		j.Before = throughTheBus(poisoned(earlier(j.Kind, 1-j.Take).run(), h.factor(*j)))
 	}
-	j.Before = throughTheBus(poisoned(earlier(j.Kind, 1-j.Take).run(), factor))
+}
+
+// factor returns by how much the history of a job's program is wrong. A job has the same draw in all histories.
+func (h History) factor(j Job) float64 {
+	draw := rand.New(rand.NewPCG(math.Float64bits(j.Arrival), math.Float64bits(j.Work))).Float64()
+	for _, p := range poisons() {
+		if p.History == h && draw < p.part {
+			return p.factor
+		}
+	}
+	return 1
 }
 
 // poisoned returns a run whose work and steps are too large by a factor.

@@ -18,7 +18,7 @@ func TestHistory_OfAnotherNodeHelpsAndAPoisonedOneHarmsNoJob(t *testing.T) {
 	const seeds = 12
 	cells, err := sim.Study(context.Background(), seeds, sim.HistoryMachines(), sim.Shipped(sim.Policies()), quiet)
 	require.NoError(t, err)
-	require.Len(t, cells, 7)
+	require.Len(t, cells, 11)
 	by := map[sim.History]sim.Cell{}
 	for _, c := range cells {
 		by[c.Machine.History] = c
