@@ -28,6 +28,14 @@ func (s Saved) BeforeMove(id string) Saved {
 	return s
 }
 
+// Move returns the ID of the move before which another pod has saved this; empty for any other value.
+func (s Saved) Move() string {
+	if !s.IsBeforeMove() {
+		return ""
+	}
+	return strings.TrimPrefix(s.Request, movedRequest)
+}
+
 // IsBeforeMove reports whether another pod has saved this, and the job has moved from there.
 func (s Saved) IsBeforeMove() bool {
 	return strings.HasPrefix(s.Request, movedRequest) && s.Failed == ""

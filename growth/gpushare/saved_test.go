@@ -27,6 +27,8 @@ func TestSaved_BeforeMoveIsNoAnswer(t *testing.T) {
 	require.False(t, saved.IsBeforeMove())
 	before := saved.BeforeMove("0198-1")
 	require.True(t, before.IsBeforeMove())
+	require.Equal(t, "0198-1", before.Move())
+	require.Empty(t, saved.Move())
 	require.Error(t, gpushare.CheckSave(before.Request), "no user can ask for it")
 	got, err := gpushare.ParseSaved(before.String())
 	require.NoError(t, err)

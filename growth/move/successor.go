@@ -16,6 +16,8 @@ type Successor struct {
 type Identity struct {
 	UID                           growth.PodUID
 	Namespace, Name, Owner, Index string
+	// Carries is the ID of the move whose checkpoint the pod has in its annotations; empty if it has none.
+	Carries string
 }
 
 // Job names the job of a pod for as long as a controller recreates the pod. A pod without a controller is a job of its own; the
@@ -48,10 +50,10 @@ func (r Record) Continues(p Identity) bool {
 
 // Place is where a successor may run at present.
 type Place struct {
-	// Wait means nowhere: the old pod still exists. Unknown means nowhere too: the moves are not known yet. Else it is Only, or
-	// anywhere but on Not, if they are not empty.
-	Wait, Unknown bool
-	Only, Not     growth.NodeName
+	// Wait means nowhere: the old pod still exists. Unknown and Unready mean nowhere too: the moves are not known yet, or the pod does not
+	// have what its job has saved. Else it is Only, or anywhere but on Not, if they are not empty.
+	Wait, Unknown, Unready bool
+	Only, Not              growth.NodeName
 	// Old is the pod whose reservation on Only is for this one.
 	Old growth.PodUID
 }

@@ -80,6 +80,8 @@ func (w *gangHarness) continues(t *testing.T, created time.Time) {
 	w.pass(1)
 	for i, on := range nodes {
 		require.True(t, w.annotated("new-"+strconv.Itoa(i), gpushare.MovingAnnotation), "kube-scheduler tries it again")
+		require.True(t, w.mover.Place(request.Identity(pods[i])).Unready, "as created, it does not have the checkpoint")
+		pods[i] = w.Get(pods[i])
 		result, err := w.scheduler.Filter(pods[i], []string{"a", "b", "c"})
 		require.NoError(t, err)
 		require.Equal(t, []string{string(on)}, result.Fit())

@@ -12,8 +12,8 @@ import (
 // handOver gives the successor what its job has saved for the move, until its containers run. The device plugin passes it on to them.
 // It reports whether it has changed the pod.
 //
-// A successor that was bound at once may start before it has the annotation. It then continues from the file that it finds, as without a
-// move.
+// The successor is not placed before (place). If a user binds it, it may start before it has the annotation, and continues from the file that it
+// finds, as without a move.
 func (m *Mover) handOver(ctx context.Context, r move.Record, s seen) (bool, error) {
 	p := s.successor
 	if p == nil || r.Checkpoint == nil || r.State.Final() || p.Status.Phase == corev1.PodRunning || ended(p) {

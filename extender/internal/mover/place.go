@@ -24,9 +24,14 @@ func (m *Mover) Place(p move.Identity) move.Place {
 
 func (m *Mover) place(p move.Identity, going []active) move.Place {
 	for _, a := range going {
-		if a.record.Continues(p) {
-			return a.record.Place(m.gone(a.record))
+		if !a.record.Continues(p) {
+			continue
 		}
+		place := a.record.Place(m.gone(a.record))
+		if place.Only != "" && a.record.Checkpoint != nil && p.Carries != a.record.ID {
+			return move.Place{Unready: true} // handOver is about to change that
+		}
+		return place
 	}
 	return move.Place{}
 }

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/move"
 )
 
@@ -16,11 +17,24 @@ func Ref(pod *corev1.Pod) growth.PodRef {
 
 // Identity returns what identifies a pod for a move.
 func Identity(pod *corev1.Pod) move.Identity {
-	p := move.Identity{UID: growth.PodUID(pod.UID), Namespace: pod.Namespace, Name: pod.Name, Index: index(pod)}
+	p := move.Identity{UID: growth.PodUID(pod.UID), Namespace: pod.Namespace, Name: pod.Name, Index: index(pod), Carries: carries(pod)}
 	if owner := metav1.GetControllerOf(pod); owner != nil {
 		p.Owner = string(owner.UID)
 	}
 	return p
+}
+
+// carries returns the ID of the move whose checkpoint the pod has, or "".
+func carries(pod *corev1.Pod) string {
+	value, exists := pod.Annotations[gpushare.SavedAnnotation]
+	if !exists {
+		return ""
+	}
+	saved, err := gpushare.ParseSaved(value)
+	if err != nil {
+		return "" // a user wrote it
+	}
+	return saved.Move()
 }
 
 // index returns the number that a controller gives a pod: an Indexed Job, a StatefulSet, or a job of Kubeflow.

@@ -35,8 +35,8 @@ type Pod struct {
 	Move string
 	// Gang is the job with which the pod is placed; zero for a pod that is placed alone.
 	Gang Gang
-	// Owner and Index are those of its Identity.
-	Owner, Index string
+	// Owner, Index and Carries are those of its Identity.
+	Owner, Index, Carries string
 	// Continues is the pod whose job this one continues after a move: what is reserved for that pod on the target is for this
 	// one. It is empty unless the scheduler sets it.
 	Continues growth.PodUID
@@ -53,7 +53,7 @@ type Pod struct {
 
 // Identity returns what identifies the pod for a move.
 func (p Pod) Identity() move.Identity {
-	return move.Identity{UID: p.Ref.UID, Namespace: p.Ref.Namespace, Name: p.Ref.Name, Owner: p.Owner, Index: p.Index}
+	return move.Identity{UID: p.Ref.UID, Namespace: p.Ref.Namespace, Name: p.Ref.Name, Owner: p.Owner, Index: p.Index, Carries: p.Carries}
 }
 
 // Read reads a pod. It returns false for a pod that requests no share of the extended resource.
@@ -75,6 +75,7 @@ func Read(pod *corev1.Pod, resource corev1.ResourceName) (Pod, bool) {
 		Gang:            gangOf(pod),
 		Owner:           Identity(pod).Owner,
 		Index:           index(pod),
+		Carries:         carries(pod),
 		Gated:           len(pod.Spec.SchedulingGates) > 0,
 	}
 	if pod.Spec.Priority != nil {

@@ -92,6 +92,8 @@ func elsewhere(p move.Place, node growth.NodeName) string {
 	switch {
 	case p.Wait:
 		return "the pod continues the job of one that has not ended yet"
+	case p.Unready:
+		return "the pod does not have the checkpoint of its job yet"
 	case p.Only != "" && p.Only != node:
 		return "the job moves to node " + string(p.Only)
 	case p.Not != "" && p.Not == node:
