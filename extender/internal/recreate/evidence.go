@@ -25,7 +25,7 @@ func ranBefore(pod *corev1.Pod) string {
 		return "its node's coordinator has observed it"
 	case slices.ContainsFunc(statuses, started):
 		return "one of its containers has started"
-	case slices.ContainsFunc(pod.Status.Conditions, showsSandbox):
+	case slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return showsSandbox(pod, c) }):
 		return "its containers could start"
 	}
 	rejected, known := rejectionTime(pod)
@@ -49,8 +49,12 @@ func started(c corev1.ContainerStatus) bool {
 		c.Started != nil && *c.Started
 }
 
-// showsSandbox reports whether a condition is only true once kubelet has created the pod's sandbox.
-func showsSandbox(c corev1.PodCondition) bool {
+// showsSandbox reports whether a condition is only true once kubelet has created the pod's sandbox. A pod without init containers is
+// initialized from its first status on, which kubelet may write after it has rejected the pod.
+func showsSandbox(pod *corev1.Pod, c corev1.PodCondition) bool {
+	if c.Type == corev1.PodInitialized && len(pod.Spec.InitContainers) == 0 {
+		return false
+	}
 	admitted := []corev1.PodConditionType{
 		corev1.PodReadyToStartContainers, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady,
 	}

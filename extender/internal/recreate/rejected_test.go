@@ -128,8 +128,16 @@ func writtenAfter(delay time.Duration) func(*corev1.Pod) {
 // The status of a pod that a restarted kubelet rejects has no containers any more.
 func TestRejected_OtherEvidence(t *testing.T) {
 	testRejected(t, map[string]rejectedCase{
-		"scheduled":                 {condition(corev1.PodScheduled), true},
-		"initialized":               {condition(corev1.PodInitialized), false},
+		"scheduled": {condition(corev1.PodScheduled), true},
+		"initialized, as all pods without init containers are": {func(p *corev1.Pod) {
+			condition(corev1.PodInitialized)(p)
+			lost := corev1.ContainerStateTerminated{Reason: "ContainerStatusUnknown", ExitCode: 137}
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Terminated: &lost}}}
+		}, true},
+		"initialized by its init containers": {func(p *corev1.Pod) {
+			condition(corev1.PodInitialized)(p)
+			p.Spec.InitContainers = []corev1.Container{{Name: "init"}}
+		}, false},
 		"ready":                     {condition(corev1.PodReady), false},
 		"had a sandbox":             {condition(corev1.PodReadyToStartContainers), false},
 		"observed by a coordinator": {func(p *corev1.Pod) { p.Annotations[gpushare.CategoryAnnotation] = "Watching" }, false},
