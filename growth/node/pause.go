@@ -78,10 +78,13 @@ func (j *job) isPaused() bool { return j.identity().pause.level != running }
 // leavesGPU reports whether the job does not compute, so that its part of the GPU's time goes to others.
 func (j *job) leavesGPU() bool { return j.identity().pause.level == stopped }
 
-// seeForStop records the step of a process.
+// seeForStop records the step of a process, and makes the requests that wait for it.
 func (n *Node) seeForStop(j *job, e ProgressReported) {
 	p := halt.Process{Slot: e.Slot, Connection: e.Connection}
 	j.halt().Reported(n.now, p, e.Progress.Process, e.Progress.Step)
+	if s := &j.identity().save; s.seen != "" && s.seen != s.handled { // it has waited for the job to connect
+		n.followSave(j)
+	}
 	if !j.identity().pause.asked.IsZero() {
 		n.followPause(j)
 	}

@@ -30,7 +30,9 @@ type saving struct {
 	announced *bus.Checkpoint
 	request   *save.Request // open; nil if there is none
 	handled   string        // the user's last request
-	answer    string        // what was written for the last request
+	seen      string        // the user's present request, since seenAt
+	seenAt    time.Time
+	answer    string // what was written for the last request
 	// answered is the last request on this pod that has been answered.
 	answered string
 	atEnd    bool   // a request was made because the pod is being deleted
@@ -129,8 +131,20 @@ func (n *Node) askedByUser(j, pod *job) {
 		}
 		return
 	}
+	if s.seen != name {
+		s.seen, s.seenAt = name, n.now
+	}
+	if n.mayConnect(j) {
+		return
+	}
 	s.handled = name
 	n.beginSave(j, name, n.now.Add(saveTime))
+}
+
+// mayConnect reports whether the shim of a job that is to save is not connected, and may be soon: the coordinator has just started, or the job.
+func (n *Node) mayConnect(j *job) bool {
+	return !j.pause.halt.Connected() && !j.savesBySignal() && j.spec.Checkpoint != gpushare.CheckpointNone &&
+		j.leader().spec.Progress.Source == gpushare.FromSocket && n.now.Sub(j.save.seenAt) < obeyTime
 }
 
 // savesAtEnd reports whether a job whose pod is being deleted has not saved yet, but may. It asks the job once.

@@ -74,6 +74,28 @@ func TestNode_SavesWhenTheUserAsks(t *testing.T) {
 	})
 }
 
+// A coordinator that has just started reads the request before the job has connected to it.
+func TestNode_SavesOnceTheJobHasConnected(t *testing.T) {
+	for name, connects := range map[string]bool{"the job connects": true, "it does not": false} {
+		t.Run(name, func(t *testing.T) {
+			whileTraining(t, func(t *testing.T, w *harness) {
+				w.start(policy.Harmless)
+				w.annotatePod("a", gpushare.SaveAnnotation, "now")
+				w.listAllocations()
+				w.pass(interval)
+				require.Empty(t, w.saves)
+				require.Zero(t, w.eventCount("a SaveFailed"))
+				if connects {
+					w.report("a", 8, 9)
+					require.NotEmpty(t, w.saves)
+				}
+				w.pass(2 * interval)
+				require.Equal(t, connects, w.eventCount("a SaveFailed: ") == 0, w.events)
+			})
+		})
+	}
+}
+
 func TestNode_SaveFails(t *testing.T) {
 	for name, tc := range map[string]struct {
 		annotation string
