@@ -103,6 +103,7 @@ func TestChaos(t *testing.T) {
 func (m *moves) disturbed(t *testing.T, seen *transitions, row movechaos.Row) string {
 	names := []string{m.unique("owned", row), m.unique("bare", row)}
 	var wait sync.WaitGroup
+	refused := map[string]func() bool{}
 	for i, name := range names {
 		m.createStrict(t, name, i == 0)
 	}
@@ -114,17 +115,30 @@ func (m *moves) disturbed(t *testing.T, seen *transitions, row movechaos.Row) st
 		to := m.otherNode(map[string]bool{pod.Spec.NodeName: true})
 		var once sync.Once
 		wait.Add(1)
+		kill := func() {
+			once.Do(func() { go func() { defer wait.Done(); m.kill(t, row.Victim, pod, to) }() }) // the log is read on meanwhile
+		}
 		seen.when(name, func(now move.State) {
 			if now == row.State || now.Final() {
-				once.Do(func() { go func() { defer wait.Done(); m.kill(t, row.Victim, pod, to) }() }) // the log is read on meanwhile
+				kill()
 			}
 		})
 		m.plugin(t, "move", pod.Name, "-n", pod.Namespace, "--to", to)
+		refused[name] = func() bool {
+			no := m.hasEvent(t, pod.Name, "MoveRefused", "")
+			if no { // the first job's kill has taken the target of this one
+				kill()
+			}
+			return no
+		}
 	}
 	outcomes := make([]string, len(names))
 	for i, name := range names {
 		eventually(t, name+" has moved, or stays", 5*time.Minute, func() bool {
 			outcomes[i] = seen.end(name)
+			if outcomes[i] == "" && refused[name]() {
+				outcomes[i] = "Refused"
+			}
 			return outcomes[i] != ""
 		})
 		require.True(t, !row.Unsaved() || strings.HasPrefix(outcomes[i], string(move.Aborted)), outcomes[i])
