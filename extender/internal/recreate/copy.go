@@ -52,18 +52,10 @@ func keepDeadline(copied, pod *corev1.Pod) {
 	}
 }
 
-// written reports whether Trellis writes an annotation.
+// written reports whether Trellis writes an annotation. Admission refuses a new pod that has one. The copy of a pod that continues a job after a
+// move therefore finds the checkpoint itself.
 func written(name string) bool {
-	ours := []string{
-		gpushare.GPUAnnotation,
-		gpushare.CategoryAnnotation,
-		gpushare.GPUShareAnnotation,
-		gpushare.ETAAnnotation,
-		gpushare.RequestAnnotation,
-		gpushare.MemoryRequestAnnotation,
-	}
-	return slices.Contains(ours, name) ||
-		strings.HasPrefix(name, "ALIYUN_COM_GPU_MEM_")
+	return slices.Contains(gpushare.WrittenAnnotations(), name) || strings.HasPrefix(name, "ALIYUN_COM_GPU_MEM_")
 }
 
 // chosenByUser reports whether the creator of the pod has set its node, and no scheduler. The API server records the

@@ -37,7 +37,9 @@ func TestCopy_RemovesWhatTheClusterAdded(t *testing.T) {
 	pod := rejected()
 	priority := int32(7)
 	pod.Spec.PriorityClassName, pod.Spec.Priority = "high", &priority
-	pod.Annotations[gpushare.CategoryAnnotation] = "Progressing"
+	for _, name := range gpushare.WrittenAnnotations() {
+		pod.Annotations[name] = "x"
+	}
 	before := pod.DeepCopy()
 	copied := recreate.Copy(pod)
 	require.Equal(t, before, pod, "the original is unchanged")
