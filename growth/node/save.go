@@ -131,20 +131,22 @@ func (n *Node) askedByUser(j, pod *job) {
 		}
 		return
 	}
-	if s.seen != name {
-		s.seen, s.seenAt = name, n.now
-	}
-	if n.mayConnect(j) {
+	if n.awaitsShim(j, name) {
 		return
 	}
 	s.handled = name
 	n.beginSave(j, name, n.now.Add(saveTime))
 }
 
-// mayConnect reports whether the shim of a job that is to save is not connected, and may be soon: the coordinator has just started, or the job.
-func (n *Node) mayConnect(j *job) bool {
+// awaitsShim reports whether a request waits, because the shim of the job is not connected and may be soon: the coordinator has just started, or
+// the job.
+func (n *Node) awaitsShim(j *job, name string) bool {
+	s := &j.save
+	if s.seen != name {
+		s.seen, s.seenAt = name, n.now
+	}
 	return !j.pause.halt.Connected() && !j.savesBySignal() && j.spec.Checkpoint != gpushare.CheckpointNone &&
-		j.leader().spec.Progress.Source == gpushare.FromSocket && n.now.Sub(j.save.seenAt) < obeyTime
+		j.leader().spec.Progress.Source == gpushare.FromSocket && n.now.Sub(s.seenAt) < obeyTime
 }
 
 // savesAtEnd reports whether a job whose pod is being deleted has not saved yet, but may. It asks the job once.
