@@ -46,7 +46,7 @@ func GiveWay(c Config, s State, jobs []Job, id growth.PodUID) Give {
 	q := question{config: c, state: s, jobs: inUnit(jobs, c.Unit), id: id}
 	t := newInstance(c, s, q.jobs)
 	job := slices.IndexFunc(t.jobs, func(j Job) bool { return j.ID == id })
-	if job < 0 || !t.servesDeadline(job) {
+	if job < 0 || !t.canMakeDeadline(job) {
 		return Give{}
 	}
 	q.seconds = t.toDeadline(job)
@@ -184,7 +184,7 @@ func (q question) lacking(set []growth.PodUID, pause bool) float64 {
 	return t.lacking(job)
 }
 
-// lacking returns the work that lacks for a job's deadline, after the deadlines that are more urgent.
+// lacking returns the work that lacks for a job's deadline, after the deadlines that come before it (byDeadline).
 func (t *instance) lacking(job int) float64 {
 	p := t.plan(t.horizon())
 	t.makeFeasible(p)

@@ -38,8 +38,8 @@ func (d UserDeadline) declared() bool { return !d.At.IsZero() }
 // what it would get would delay other jobs and still not be enough. Of deadlines that exclude each other, that with the least work is served.
 // So as many as possible are made, as by the rule of Moore and Hodgson (Management Science 15, 1968), which leaves out the largest job.
 
-// servesDeadline reports whether a job has a deadline that it can make.
-func (t *instance) servesDeadline(job int) bool {
+// canMakeDeadline reports whether a job has a deadline that it can make.
+func (t *instance) canMakeDeadline(job int) bool {
 	d := t.jobs[job].Deadline
 	left := t.toDeadline(job)
 	return d.declared() && Sized(d.Work) && left > 0 && !t.jobs[job].FloorOnly && t.accounts[job].Limit > 0 &&
@@ -58,7 +58,7 @@ func (t *instance) cautiousTime(job int) float64 {
 
 // deadlineTimes returns the times at which the plan has work that is due by a job's deadline.
 func (t *instance) deadlineTimes(job int) []float64 {
-	if !t.servesDeadline(job) {
+	if !t.canMakeDeadline(job) {
 		return nil
 	}
 	return []float64{t.cautiousTime(job), t.toDeadline(job)}
@@ -68,7 +68,7 @@ func (t *instance) deadlineTimes(job int) []float64 {
 func (t *instance) byDeadline() []int {
 	var jobs []int
 	for i := range t.jobs {
-		if t.servesDeadline(i) {
+		if t.canMakeDeadline(i) {
 			jobs = append(jobs, i)
 		}
 	}

@@ -96,7 +96,7 @@ func (n *Node) askedElsewhere(j *job) {
 	s := &j.save
 	for _, node := range j.far.heard {
 		name := n.others(j)[node].Save
-		if name != "" && name != s.handled && s.request == nil && (!byUser(name) || gpushare.CheckSave(name) == nil) && !n.awaitsShim(j, name) {
+		if name != "" && name != s.handled && s.request == nil && (!byUser(name) || gpushare.CheckSave(name) == nil) && !n.awaitsShim(j) {
 			s.handled = name
 			n.beginSave(j, name, n.now.Add(saveTime))
 		}

@@ -82,7 +82,8 @@ func (j *job) leavesGPU() bool { return j.identity().pause.level == stopped }
 func (n *Node) seeForStop(j *job, e ProgressReported) {
 	p := halt.Process{Slot: e.Slot, Connection: e.Connection}
 	j.halt().Reported(n.now, p, e.Progress.Process, e.Progress.Step)
-	if s := &j.identity().save; s.seen != "" && s.seen != s.handled { // it has waited for the job to connect
+	if s := &j.identity().save; !s.waits.IsZero() {
+		s.waits = time.Time{}
 		n.followSave(j)
 	}
 	if !j.identity().pause.asked.IsZero() {

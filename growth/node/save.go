@@ -30,9 +30,8 @@ type saving struct {
 	announced *bus.Checkpoint
 	request   *save.Request // open; nil if there is none
 	handled   string        // the user's last request
-	seen      string        // the user's present request, since seenAt
-	seenAt    time.Time
-	answer    string // what was written for the last request
+	waits     time.Time     // since when requests wait for the job to connect; zero if none does
+	answer    string        // what was written for the last request
 	// answered is the last request on this pod that has been answered.
 	answered string
 	atEnd    bool   // a request was made because the pod is being deleted
@@ -131,7 +130,7 @@ func (n *Node) askedByUser(j, pod *job) {
 		}
 		return
 	}
-	if n.awaitsShim(j, name) {
+	if n.awaitsShim(j) {
 		return
 	}
 	s.handled = name
@@ -140,13 +139,16 @@ func (n *Node) askedByUser(j, pod *job) {
 
 // awaitsShim reports whether a request waits, because the shim of the job is not connected and may be soon: the coordinator has just started, or
 // the job.
-func (n *Node) awaitsShim(j *job, name string) bool {
+func (n *Node) awaitsShim(j *job) bool {
 	s := &j.save
-	if s.seen != name {
-		s.seen, s.seenAt = name, n.now
+	if j.pause.halt.Connected() || j.savesBySignal() || j.spec.Checkpoint == gpushare.CheckpointNone ||
+		j.leader().spec.Progress.Source != gpushare.FromSocket {
+		return false
 	}
-	return !j.pause.halt.Connected() && !j.savesBySignal() && j.spec.Checkpoint != gpushare.CheckpointNone &&
-		j.leader().spec.Progress.Source == gpushare.FromSocket && n.now.Sub(s.seenAt) < obeyTime
+	if s.waits.IsZero() {
+		s.waits = n.now
+	}
+	return n.now.Sub(s.waits) < obeyTime
 }
 
 // savesAtEnd reports whether a job whose pod is being deleted has not saved yet, but may. It asks the job once.
@@ -228,7 +230,7 @@ func (n *Node) beginSave(j *job, name string, deadline time.Time) {
 	s := &j.save
 	s.number = max(s.number+1, n.now.UnixMilli())
 	s.request = &save.Request{Number: s.number, Name: name, Deadline: deadline}
-	s.began = n.now
+	s.began, s.waits = n.now, time.Time{}
 	why := ""
 	switch h := &j.pause.halt; {
 	case j.spec.Checkpoint == gpushare.CheckpointNone:

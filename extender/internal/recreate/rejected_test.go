@@ -108,6 +108,12 @@ func TestRejected_ContainersThatRan(t *testing.T) {
 	})
 }
 
+// lostContainer is what kubelet writes of a container of which it finds no trace.
+func lostContainer(p *corev1.Pod) {
+	lost := corev1.ContainerStateTerminated{Reason: "ContainerStatusUnknown", ExitCode: 137}
+	container(corev1.ContainerStatus{State: corev1.ContainerState{Terminated: &lost}})(p)
+}
+
 func condition(kind corev1.PodConditionType) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
@@ -131,8 +137,7 @@ func TestRejected_OtherEvidence(t *testing.T) {
 		"scheduled": {condition(corev1.PodScheduled), true},
 		"initialized, as all pods without init containers are": {func(p *corev1.Pod) {
 			condition(corev1.PodInitialized)(p)
-			lost := corev1.ContainerStateTerminated{Reason: "ContainerStatusUnknown", ExitCode: 137}
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Terminated: &lost}}}
+			lostContainer(p)
 		}, true},
 		"initialized by its init containers": {func(p *corev1.Pod) {
 			condition(corev1.PodInitialized)(p)
@@ -150,8 +155,7 @@ func TestRejected_OtherEvidence(t *testing.T) {
 		}, true},
 		"rejected at once, and kubelet restarted an hour later": {func(p *corev1.Pod) {
 			writtenAfter(time.Hour)(p)
-			lost := corev1.ContainerStateTerminated{Reason: "ContainerStatusUnknown", ExitCode: 137}
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Terminated: &lost}}}
+			lostContainer(p)
 		}, true},
 		"others wrote the status later": {func(p *corev1.Pod) {
 			writtenAfter(time.Second)(p)
