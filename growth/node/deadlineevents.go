@@ -13,7 +13,7 @@ func (n *Node) deadlineText(j *job) string {
 		return ""
 	}
 	text := ". Its deadline is " + j.deadline().Format(time.RFC3339)
-	if !canMakeDeadlines(n.config.Policy) {
+	if !servesDeadlines(n.config.Policy) {
 		text += fmt.Sprintf("; the policy %s divides without regard to deadlines, only harmless and qore-dl serve them", n.config.Policy)
 	}
 	return text

@@ -114,5 +114,5 @@ func changeText(c deadline.Change, verb string) string {
 	return fmt.Sprintf("as it %s %s with 1%% of the resource", verb, deadline.Rough(growth.Seconds(c.Sensitivity/100)))
 }
 
-// canMakeDeadlines reports whether a policy divides with regard to the deadlines of users.
-func canMakeDeadlines(p policy.Name) bool { return p == policy.Harmless || p == policy.QoreDL }
+// servesDeadlines reports whether a policy divides with regard to the deadlines of users.
+func servesDeadlines(p policy.Name) bool { return p == policy.Harmless || p == policy.QoreDL }

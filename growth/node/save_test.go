@@ -96,6 +96,20 @@ func TestNode_SavesOnceTheJobHasConnected(t *testing.T) {
 	}
 }
 
+// Another request meanwhile does not make it wait for longer.
+func TestNode_RequestsWaitForTheShimTogether(t *testing.T) {
+	whileTraining(t, func(t *testing.T, w *harness) {
+		w.start(policy.Harmless)
+		w.annotatePod("a", gpushare.SaveAnnotation, "first")
+		w.listAllocations()
+		for _, name := range []string{"second", "third", "fourth"} {
+			w.pass(interval)
+			w.annotatePod("a", gpushare.SaveAnnotation, name)
+		}
+		require.NotZero(t, w.eventCount("a SaveFailed: "), w.events)
+	})
+}
+
 func TestNode_SaveFails(t *testing.T) {
 	for name, tc := range map[string]struct {
 		annotation string
