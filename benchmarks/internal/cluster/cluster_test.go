@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	core "k8s.io/client-go/testing"
 
@@ -126,6 +127,23 @@ func TestStories_ReturnsEachEventOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, fresh, 1, "one more occurrence is news")
 	require.Equal(t, time.Unix(9, 0), fresh[0].At)
+}
+
+// The API server answers in pages, sorted by name.
+func TestStories_ReadsEveryPage(t *testing.T) {
+	c := answering(nil, "")
+	c.Kubernetes.(*fake.Clientset).PrependReactor("list", "events", func(action core.Action) (bool, runtime.Object, error) {
+		options := action.(core.ListActionImpl).ListOptions
+		name := options.Continue + "x"
+		list := &corev1.EventList{Items: []corev1.Event{{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}, Message: name}}}
+		if len(name) < 3 {
+			list.Continue = name
+		}
+		return true, list, nil
+	})
+	fresh, err := new(cluster.Stories).New(t.Context(), c, "demo")
+	require.NoError(t, err)
+	require.Len(t, fresh, 3)
 }
 
 // script is a fake bin/local: it records its arguments and runs body.
