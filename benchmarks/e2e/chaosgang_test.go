@@ -28,7 +28,8 @@ func (m *moves) disturbedRanks(t *testing.T, seen *transitions, memory *busMemor
 		return nil
 	}
 	t.Run("ranks", func(t *testing.T) {
-		undisturbed := startUndisturbedRanks(t)
+		m.rankSteps = len(kills) * ddpSteps
+		undisturbed := startUndisturbedRanks(t, m.rankSteps)
 		m.submitRanks(t)
 		for i, k := range kills {
 			first, second := m.trainingRank(t, "0", int64(60+150*i)), m.rank(t, "1")

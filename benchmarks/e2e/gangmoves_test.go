@@ -24,7 +24,8 @@ import (
 )
 
 const (
-	ddpName  = "ddp"
+	ddpName = "ddp"
+	// ddpSteps are enough for a move on a fast machine, which makes some 60 in a second.
 	ddpSteps = 1200
 	ddpPort  = 29500
 	// ddpMemory is more than half of a GPU, so that each rank has a node of its own.
@@ -50,7 +51,7 @@ var (
 // counts no failure.
 func TestGangMoves(t *testing.T) {
 	skipUnlessRoot(t)
-	undisturbed := startUndisturbedRanks(t) // while the cluster comes up
+	undisturbed := startUndisturbedRanks(t, ddpSteps) // while the cluster comes up
 	m := newMoves(t, "gangs")
 	m.submitRanks(t)
 	m.movesARank(t, undisturbed, m.ranksEnd)
@@ -108,14 +109,14 @@ func (m *moves) ranksEnd(t *testing.T) {
 }
 
 // startUndisturbedRanks trains the same job on this machine, without Trellis. The function that it returns waits for its log.
-func startUndisturbedRanks(t *testing.T) func() string {
+func startUndisturbedRanks(t *testing.T, steps int) func() string {
 	scripts, err := jobs.Scripts()
 	require.NoError(t, err)
 	folder := t.TempDir()
 	for name, text := range scripts {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
-	cmd := exec.CommandContext(t.Context(), training.MachinePython, "ddp.py", "--steps", strconv.Itoa(ddpSteps), "--seed", "7")
+	cmd := exec.CommandContext(t.Context(), training.MachinePython, "ddp.py", "--steps", strconv.Itoa(steps), "--seed", "7")
 	cmd.Dir, cmd.Env = folder, []string{"OMP_NUM_THREADS=1"}
 	ended := make(chan string, 1)
 	go func() {
@@ -185,7 +186,7 @@ func (m *moves) rankTemplate(t *testing.T) (pod *corev1.Pod, address string) {
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	train := &pod.Spec.Containers[0]
-	train.Command = []string{"/bin/sh", "-c", fmt.Sprintf(ddpScript, m.run.Setup.Python, ddpSteps)}
+	train.Command = []string{"/bin/sh", "-c", fmt.Sprintf(ddpScript, m.run.Setup.Python, m.rankSteps)}
 	train.Env = append(train.Env, corev1.EnvVar{Name: "GLOO_SOCKET_IFNAME", Value: "eth0"})
 	return pod, service.Spec.ClusterIP
 }

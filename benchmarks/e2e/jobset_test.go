@@ -19,7 +19,7 @@ func TestJobSetMoves(t *testing.T) {
 		t.Skip("SKIPPED: the first build of JobSet takes minutes; `make test-jobset` runs this test")
 	}
 	skipUnlessRoot(t)
-	undisturbed := startUndisturbedRanks(t)
+	undisturbed := startUndisturbedRanks(t, ddpSteps)
 	m := newMoves(t, "gangs")
 	m.install(t, controller{
 		name: "jobset", module: "sigs.k8s.io/jobset", manifests: "config",

@@ -67,6 +67,8 @@ type moves struct {
 	folder string // of the checkpoints
 	// labelsOf returns the labels that the controller of a job of several ranks gives the pod of one.
 	labelsOf func(rank string) labels.Set
+	// rankSteps is the length of that job.
+	rankSteps int
 
 	mu      sync.Mutex
 	results map[string]string // fingerprints by job
@@ -74,7 +76,7 @@ type moves struct {
 
 // newMoves brings up a cluster with the component moves, and further ones.
 func newMoves(t *testing.T, further ...string) *moves {
-	m := &moves{folder: t.TempDir(), labelsOf: ofIndex, results: map[string]string{}}
+	m := &moves{folder: t.TempDir(), labelsOf: ofIndex, rankSteps: ddpSteps, results: map[string]string{}}
 	m.stage = newStageOf(t, "moves", buildLocal(t), "", func(l *cluster.Local) {
 		l.Nodes, l.GPUs, l.Components = moveNodes, "emulated:1x24GiB", append([]string{"moves"}, further...)
 	})

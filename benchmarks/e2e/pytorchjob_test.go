@@ -29,7 +29,7 @@ func TestPyTorchJobMoves(t *testing.T) {
 		t.Skip("SKIPPED: the first build of the training operator takes minutes; `make test-pytorchjob` runs this test")
 	}
 	skipUnlessRoot(t)
-	undisturbed := startUndisturbedRanks(t)
+	undisturbed := startUndisturbedRanks(t, ddpSteps)
 	m := newMoves(t, "gangs")
 	m.labelsOf = ofReplica
 	m.install(t, controller{
