@@ -64,7 +64,7 @@ func (b *Bench) Play(ctx context.Context) (all []Played, err error) {
 	if b.share, err = shareOf(runtime.NumCPU(), b.Local.Nodes); err != nil {
 		return nil, err
 	}
-	b.Local.UpFlags = []string{fmt.Sprintf("--cpus-per-node=%d", b.share.cores)}
+	b.Local.UpFlags = []string{"--cpus-per-node=1"}
 	b.Local.Components = []string{"moves"}
 	checkpoints, err := os.MkdirTemp("", "clusterrun-")
 	if err != nil {

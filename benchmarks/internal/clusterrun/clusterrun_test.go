@@ -44,9 +44,9 @@ func TestShareOf(t *testing.T) {
 		complaint      string
 	}{
 		"a core for each, and one more":         {machine: 4, nodes: 3, want: "one core"},
-		"as many cores as nodes":                {machine: 3, nodes: 3, want: "0.87 of a core, by quota"},
-		"three nodes on two cores":              {machine: 2, nodes: 3, want: "0.53 of a core, by quota"},
-		"too many nodes for a machine to share": {machine: 2, nodes: 8, complaint: "each would have 0.20 of one, and needs 0.25"},
+		"as many cores as nodes":                {machine: 3, nodes: 3, want: "0.90 of a core, by quota"},
+		"three nodes on two cores":              {machine: 2, nodes: 3, want: "0.45 of a core, by quota"},
+		"too many nodes for a machine to share": {machine: 2, nodes: 8, complaint: "each would have 0.23 of one, and needs 0.25"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := shareOf(tc.machine, tc.nodes)
@@ -61,7 +61,7 @@ func TestShareOf(t *testing.T) {
 }
 
 func TestShare_LimitsTheCgroupOfANode(t *testing.T) {
-	half := share{cores: 2, quota: 0.5}
+	half := share{quota: 0.5}
 	write := func(root, path string) string {
 		file := filepath.Join(root, path)
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
@@ -82,7 +82,7 @@ func TestShare_LimitsTheCgroupOfANode(t *testing.T) {
 	require.NoError(t, half.limit(v2, "x", "node-2"))
 	require.Equal(t, "50000 100000", read(unified))
 	require.ErrorContains(t, half.limit(v2, "x", "node-3"), "no cgroup trellis-x/node-3/kubepods")
-	require.NoError(t, share{cores: 1}.limit(v2, "x", "node-3"), "nothing to limit")
+	require.NoError(t, share{}.limit(v2, "x", "node-3"), "nothing to limit")
 }
 
 // Alone, the longest jobs begin, and each node runs one after the other.

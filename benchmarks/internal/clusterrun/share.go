@@ -9,32 +9,33 @@ import (
 )
 
 const (
-	// reserved is the part of a machine that the nodes leave to the control plane if they share its cores, in cores.
-	reserved = 0.4
+	// reserved is the part of each core that the nodes leave to the control plane if they share it.
+	reserved = 0.1
 	// period is that of a quota, in microseconds; the kernel's default.
 	period = 100_000
 	// minShare is the least part of a core with which a node is of use.
 	minShare = 0.25
 )
 
-// share is what each node's pods have of a machine.
+// share is what each node's pods have of a machine: a core, or as large a part of one as every other node's. A node does not get its part
+// of several cores. There, each of a few jobs would run on a core of its own until the quota is used up, so that each would get an equal
+// part of it, and the weights that Trellis sets would have no effect.
 type share struct {
-	// cores is the number of cores that each node sees.
-	cores int
 	// quota bounds the CPU of a node's pods, in cores; 0 if each node has a core of its own.
 	quota float64
 }
 
-// shareOf divides a machine's cores among nodes.
+// shareOf divides a machine's cores among nodes. Node k runs on core k modulo the number of cores.
 func shareOf(machine, nodes int) (share, error) {
 	if machine > nodes {
-		return share{cores: 1}, nil
+		return share{}, nil
 	}
-	quota := (float64(machine) - reserved) / float64(nodes)
+	onOne := (nodes + machine - 1) / machine
+	quota := (1 - reserved) / float64(onOne)
 	if quota < minShare {
 		return share{}, fmt.Errorf("%d nodes on a machine of %d cores: each would have %.2f of one, and needs %.2f", nodes, machine, quota, minShare)
 	}
-	return share{cores: machine, quota: quota}, nil
+	return share{quota: quota}, nil
 }
 
 // String explains the share.
