@@ -14,8 +14,8 @@
 //
 // # Nodes
 //
-// All nodes are as fast. If the machine has fewer cores than nodes, each node's pods get an equal part of all of them by a
-// quota of their cgroup (share.go), which leaves some for the control plane.
+// All nodes are as fast. If the machine has fewer cores than nodes, each node's pods get a part of one
+// core by a quota of their cgroup (share.go), which leaves some for the control plane.
 //
 // # What is compared
 //
