@@ -15,6 +15,8 @@ TAG ?= $(VERSION)
 # One set of flags for everything, so that what one step compiled serves the next. The tags keep the C library out
 # where only the network packages would want it.
 export GOFLAGS := -buildvcs=false -trimpath -tags=netgo,osusergo,grpcnotrace
+# Every program has the version, so that a figure names its commit.
+BUILD = go build -ldflags="-s -w -X main.version=$(VERSION)" -o bin/
 
 ##@ The two commands
 .PHONY: demo
@@ -54,6 +56,11 @@ test-pytorchjob: build ## A PyTorchJob of two pods under Kubeflow's operator mov
 	bin/local build --only pytorchjob
 	go test -tags e2e,netgo,osusergo,grpcnotrace -count=1 -timeout 20m -v -run '^TestPyTorchJobMoves$$' ./benchmarks/e2e -args -pytorchjob
 
+.PHONY: test-freezer
+test-freezer: build ## A job without the shim is frozen between its turns by the component gpu-freezer, on a local cluster; 4 min
+	scripts/install-deps
+	go test -tags e2e,netgo,osusergo,grpcnotrace -count=1 -timeout 20m -v -run '^TestFreezer$$' ./benchmarks/e2e -args -freezer
+
 .PHONY: test-older
 test-older: build ## The installation into API servers 1.31, 1.33 and 1.35; the first run builds them (13 min on two cores)
 	bin/local build --only older
@@ -67,22 +74,22 @@ chaos: build ## kill -9 of each program in each state of a move, on a local clus
 ##@ Figures
 .PHONY: sim
 sim: ## The share policies in virtual time, 1 to 64 cores, against fair sharing (ARGS="--quick": fewer seeds)
-	go build -o bin/ ./benchmarks
+	$(BUILD) ./benchmarks
 	bin/benchmarks sim $(ARGS)
 
 .PHONY: sim-gpus
 sim-gpus: ## The same for the time of 1 to 8 GPUs, under the default policy
-	go build -o bin/ ./benchmarks
+	$(BUILD) ./benchmarks
 	bin/benchmarks sim --gpus $(ARGS)
 
 .PHONY: sim-history
 sim-history: ## What a node gains by its own history and by that of another node, and what poisoned history costs
-	go build -o bin/ ./benchmarks
+	$(BUILD) ./benchmarks
 	bin/benchmarks sim --history $(ARGS)
 
 .PHONY: sim-ends
 sim-ends: ## How many jobs end within the 80 % interval that the node predicts, with and without history
-	go build -o bin/ ./benchmarks
+	$(BUILD) ./benchmarks
 	bin/benchmarks sim --ends $(ARGS)
 
 .PHONY: bench-harmless
@@ -91,7 +98,7 @@ bench-harmless: sim ## The same
 ##@ Everyday
 .PHONY: build
 build: ## The four binaries, the bench command and the local cluster's tool, into bin/
-	go build -ldflags="-s -w -X main.version=$(VERSION)" -o bin/ work
+	$(BUILD) work
 
 .PHONY: unit
 unit: ## Unit tests of all modules and of the shim: no race detector, no cluster, under two minutes
@@ -140,27 +147,27 @@ bench-tuner: ## What the tuner costs with 1,000 jobs and 10,000 remembered progr
 
 .PHONY: bench-tune
 bench-tune: ## Batch sizes by goodput against the best fixed size: simulated jobs, then PyTorch jobs (ARGS="--quick", "--phases=simulated")
-	go build -o bin/ ./benchmarks
+	$(BUILD) ./benchmarks
 	bin/benchmarks tune $(ARGS)
 
 .PHONY: bench-interference
 bench-interference: ## Predicted slowdowns of unseen pairs and triples of jobs, and placement by them (ARGS="--measure": record speeds first, 9 min)
-	go build -o bin/ ./benchmarks
+	$(BUILD) ./benchmarks
 	bin/benchmarks interference $(ARGS)
 
 .PHONY: bench-predict
 bench-predict: ## How well the iteration time of unseen jobs is predicted (ARGS="--data DIR": folder with Qore-DL's iteration_time.csv)
-	go build -o bin/ ./benchmarks
+	$(BUILD) ./benchmarks
 	bin/benchmarks predict $(ARGS)
 
 .PHONY: bench-memory
 bench-memory: ## Predicted peaks of memory of recorded jobs, and memory by batch size (ARGS="--measure": record the example jobs first, 10 min)
-	go build -o bin/ ./benchmarks
+	$(BUILD) ./benchmarks
 	bin/benchmarks memory $(ARGS)
 
 .PHONY: bench-specon
 bench-specon: ## Moves of jobs between nodes in virtual time: SpeCon's schedules under SpeCon and under Trellis
-	go build -o bin/ ./benchmarks
+	$(BUILD) ./benchmarks
 	bin/benchmarks specon $(ARGS)
 
 .PHONY: bench-specon-real
@@ -170,12 +177,12 @@ bench-specon-real: build ## Twelve real jobs on a local cluster of three nodes, 
 
 .PHONY: bench-scale
 bench-scale: ## 10,000 jobs on 1,000 nodes with 8 GPUs each in virtual time: the time and the memory that takes
-	go build -o bin/ ./benchmarks
+	$(BUILD) ./benchmarks
 	bin/benchmarks specon --scale $(ARGS)
 
 .PHONY: bench-deadline
 bench-deadline: ## Deadlines met on Qore-DL's CPU clusters, in virtual time (ARGS="--data DIR": folder with Qore-DL's two files)
-	go build -o bin/ ./benchmarks
+	$(BUILD) ./benchmarks
 	bin/benchmarks deadline $(ARGS)
 
 .PHONY: bench-extender
@@ -208,7 +215,7 @@ bench-flowcon-history: build ## FlowCon's ten jobs on a node that has seen nothi
 
 .PHONY: results
 results: ## Write benchmarks/RESULTS.md from the figures in benchmarks/measured
-	go build -o bin/ ./benchmarks
+	$(BUILD) ./benchmarks
 	bin/benchmarks results
 
 .PHONY: gpu-check
@@ -223,17 +230,17 @@ check-cgroup2: build ## Two jobs on a local cluster with cgroup v2; on a virtual
 ##@ A cluster of yours
 .PHONY: images
 images: ## Build the images and push them to REGISTRY, without Docker (TAG, WITH_STOCK=1, PLAIN_HTTP=1, ARGS="--dry-run")
-	go build -o bin/ ./deploy/local/cmd/trellis
+	$(BUILD) ./deploy/local/cmd/trellis
 	bin/trellis images --registry "$(REGISTRY)" --tag "$(TAG)" $(if $(WITH_STOCK),--with-stock) $(if $(PLAIN_HTTP),--plain-http) $(ARGS)
 
 .PHONY: install
 install: ## Install or update Trellis in the cluster of the current kubeconfig, from REGISTRY (TAG, COMPONENTS, ARGS="--renew")
-	go build -o bin/ ./deploy/local/cmd/trellis
+	$(BUILD) ./deploy/local/cmd/trellis
 	bin/trellis install --registry "$(REGISTRY)" --tag "$(TAG)" $(COMPONENTS:%=--component=%) $(if $(PLAIN_HTTP),--plain-http) $(ARGS)
 
 .PHONY: uninstall
 uninstall: ## Remove Trellis from that cluster; running jobs continue (ARGS="--dry-run")
-	go build -o bin/ ./deploy/local/cmd/trellis
+	$(BUILD) ./deploy/local/cmd/trellis
 	bin/trellis uninstall $(ARGS)
 
 .PHONY: check-upgrade
