@@ -38,7 +38,9 @@ func (s *Stories) New(ctx context.Context, c *Connection, namespace string) ([]S
 		s.told = map[types.UID]int32{}
 	}
 	events := c.Kubernetes.CoreV1().Events(namespace)
-	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) { return events.List(ctx, options) })
+	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		return events.List(ctx, options)
+	})
 	var fresh []Story
 	err := pages.EachListItem(ctx, metav1.ListOptions{}, func(item runtime.Object) error {
 		e := item.(*corev1.Event)
