@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,15 +38,7 @@ func TestFreezer(t *testing.T) {
 	if !*withFreezer {
 		t.Skip("SKIPPED: the component is optional; `make test-freezer` runs this test")
 	}
-	skipUnlessRoot(t)
-	if runtime.NumCPU() < 2 {
-		t.Skip("SKIPPED: the emulated GPU needs a core of its own")
-	}
-	s := newStageOf(t, "freezer", buildLocal(t), "", func(l *cluster.Local) {
-		l.Nodes, l.GPUs = 1, "emulated:1x24GiB,compute"
-		l.UpFlags = []string{"--cpus-per-node", "2"}
-	})
-	s.computeOn(t, "node-1", freezerFile)
+	s := newComputing(t, "freezer", freezerFile)
 	s.addComponent(t, "gpu-freezer")
 	plain := s.startForFreezer(t)
 	folder := s.freezerOf(t, plain)
@@ -67,17 +58,20 @@ func TestFreezer(t *testing.T) {
 	s.resultsAreThoseOfUngatedRuns(t)
 }
 
-// becomesFrozen waits until the job has been frozen and thawed several times. If it is not, it prints what Trellis says about it.
+// becomesFrozen waits until the job has been frozen and thawed several times. If it is not, it prints what Trellis says about the job.
 func (s *stage) becomesFrozen(t *testing.T, name, folder string) {
+	defer func() {
+		if t.Failed() {
+			t.Log(s.plugin(t, "explain", name, "-n", s.run.Setup.Namespace))
+		}
+	}()
 	changes, was := 0, frozen(folder)
-	for end := time.Now().Add(2 * time.Minute); changes < 5; time.Sleep(100 * time.Millisecond) {
+	eventually(t, "the job is frozen and thawed several times", 2*time.Minute, func() bool {
 		if now := frozen(folder); now != was {
 			was, changes = now, changes+1
 		}
-		if time.Now().After(end) {
-			t.Fatalf("the job was frozen or thawed %d times\n%s", changes, s.plugin(t, "explain", name, "-n", s.run.Setup.Namespace))
-		}
-	}
+		return changes >= 5
+	})
 }
 
 // pausesFrozen pauses the job, which stays frozen until it is resumed.

@@ -31,18 +31,9 @@ young,mlp,5,2800,64,8Gi,150m,loss:min,socket,23,emulated
 other,lstm,45,2200,64,8Gi,150m,loss:min,socket,22,emulated
 `
 
-// TestTurns shares one emulated GPU that computes among three jobs. The node has two cores: the GPU is the first, loaders use
-// the second.
+// TestTurns shares one emulated GPU that computes among three jobs.
 func TestTurns(t *testing.T) {
-	skipUnlessRoot(t)
-	if runtime.NumCPU() < 2 {
-		t.Skip("SKIPPED: the emulated GPU needs a core of its own")
-	}
-	s := newStageOf(t, "turns", buildLocal(t), "", func(l *cluster.Local) {
-		l.Nodes, l.GPUs = 1, "emulated:1x24GiB,compute"
-		l.UpFlags = []string{"--cpus-per-node", "2"}
-	})
-	s.computeOn(t, "node-1", turnsFile)
+	s := newComputing(t, "turns", turnsFile)
 	type outcome struct {
 		line *timeline.Timeline
 		err  error
@@ -76,6 +67,21 @@ func TestTurns(t *testing.T) {
 	t.Run("jobs with gaps for one another compute at the same time", s.jobsWithGapsComputeTogether)
 	t.Run("placement uses the speeds that the node has measured", s.placementUsesMeasuredSpeeds)
 	t.Run("results are those of runs without turns", s.resultsAreThoseOfUngatedRuns)
+}
+
+// newComputing brings up a node for jobs on an emulated GPU that computes. The node has two cores: the GPU is the first, loaders use the
+// second.
+func newComputing(t *testing.T, name, jobs string) *stage {
+	skipUnlessRoot(t)
+	if runtime.NumCPU() < 2 {
+		t.Skip("SKIPPED: the emulated GPU needs a core of its own")
+	}
+	s := newStageOf(t, name, buildLocal(t), "", func(l *cluster.Local) {
+		l.Nodes, l.GPUs = 1, "emulated:1x24GiB,compute"
+		l.UpFlags = []string{"--cpus-per-node", "2"}
+	})
+	s.computeOn(t, "node-1", jobs)
+	return s
 }
 
 // computeOn makes the run one of jobs on the emulated GPU of a node.
