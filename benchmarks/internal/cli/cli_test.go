@@ -177,7 +177,7 @@ func TestSpeconReal_DryRun(t *testing.T) {
 	require.Contains(t, out, "2 nodes, each with ")
 	require.Contains(t, out, "alone: job-1, ")
 	require.Contains(t, out, "trellis: job-6, ")
-	require.Contains(t, out, "simulated with the usual lengths: mean completion ")
+	require.Contains(t, out, "simulated with the usual lengths, if sharing costs nothing: mean completion ")
 }
 
 func TestDeadline_RefusesInvalidFlags(t *testing.T) {

@@ -50,7 +50,7 @@ func (b *Bench) Describe() ([]string, error) {
 	for _, phase := range Phases() {
 		for _, j := range phase.starts(b.Jobs, b.Local.Nodes) {
 			line := fmt.Sprintf("%s: %s, %s, %d steps, at %s", phase, j.Name, j.Kind, j.Steps, j.Arrival)
-			if phase == Alone {
+			if j.node != "" {
 				line = fmt.Sprintf("%s: %s, %s, %d steps, on %s", phase, j.Name, j.Kind, j.Steps, j.node)
 			}
 			lines = append(lines, line)
@@ -60,7 +60,7 @@ func (b *Bench) Describe() ([]string, error) {
 }
 
 // Play plays all phases on a local cluster, which it brings up and takes down unless it is up already.
-func (b *Bench) Play(ctx context.Context) (all []Played, err error) {
+func (b *Bench) Play(ctx context.Context) (all map[Phase]Played, err error) {
 	if b.share, err = shareOf(runtime.NumCPU(), b.Local.Nodes); err != nil {
 		return nil, err
 	}
@@ -79,13 +79,14 @@ func (b *Bench) Play(ctx context.Context) (all []Played, err error) {
 	if b.connection, err = cluster.Connect(borrowed.Kubeconfig); err != nil {
 		return nil, err
 	}
+	all = map[Phase]Played{}
 	for _, phase := range Phases() {
 		played, err := b.phase(ctx, after, phase, checkpoints)
 		if err != nil {
 			return all, fmt.Errorf("phase %s: %w", phase, err)
 		}
 		b.say("%s: mean completion %.1f s, makespan %.1f s, %d moves", phase, played.Mean(), played.Makespan, len(played.Moves))
-		all = append(all, played)
+		all[phase] = played
 	}
 	return all, nil
 }

@@ -95,6 +95,10 @@ func TestPhase_Starts(t *testing.T) {
 		require.Zero(t, s.Arrival)
 	}
 	require.Equal(t, []row{{"b", "node-1", ""}, {"c", "node-2", ""}, {"a", "node-2", "c"}, {"d", "node-2", "a"}}, got)
+	for i, s := range Together.starts(all, 2) {
+		require.Equal(t, got[i], row{s.Name, s.node, got[i].after}, "the same jobs on the same node")
+		require.Empty(t, s.after)
+	}
 	arriving := Trellis.starts(all, 2)
 	require.Equal(t, start{Job: all[0]}, arriving[0])
 	require.Equal(t, 5*time.Second, all[0].Arrival, "the workload is unchanged")
@@ -191,6 +195,18 @@ func TestSolos(t *testing.T) {
 	require.InDelta(t, 15, Usual(workload.Workload{{Name: "a", Kind: "gru", Steps: 1000, Batch: 32}}).Seconds["a"], 1e-9)
 }
 
+// One node takes 50 s for b, and the other one as long for the rest one after the other; at the same time it is 59 s and 51 s.
+func TestSharing(t *testing.T) {
+	all := workload.Workload{{Name: "a", Steps: 10}, {Name: "b", Steps: 50}, {Name: "c", Steps: 30}, {Name: "d", Steps: 10}}
+	alone := Played{Seconds: map[string]float64{"a": 9, "b": 50, "c": 30, "d": 11}}
+	together := Played{Seconds: map[string]float64{"a": 20, "b": 59, "c": 51, "d": 22}}
+	cost, err := Sharing(all, 2, alone, together)
+	require.NoError(t, err)
+	require.InDelta(t, 0.1, cost, 1e-9)
+	_, err = Sharing(all, 2, alone, Played{})
+	require.ErrorContains(t, err, "b has not run both alone and together")
+}
+
 func TestGoals_CountWhatIsWithin(t *testing.T) {
 	before := Played{Seconds: map[string]float64{"a": 100, "b": 200}, Makespan: 210}
 	after := Played{Seconds: map[string]float64{"a": 90, "b": 150}, Makespan: 200, Moves: []string{"b: moved"}}
@@ -203,15 +219,17 @@ func TestGoals_CountWhatIsWithin(t *testing.T) {
 		MakespanChange:    clustersim.Range{Low: -10, High: 10},
 		Moves:             clustersim.Range{High: 2},
 	}
-	goals, err := Goals(before, after, expected)
+	goals, err := Goals(before, after, 0.1, expected)
 	require.NoError(t, err)
 	last := goals[len(goals)-1]
 	require.Equal(t, within+": real", last.Name)
 	require.InDelta(t, 6, last.Value, 0)
 	require.False(t, *last.Met)
-	require.Equal(t, "mean completion, default: real", goals[0].Name)
-	require.InDelta(t, 150, goals[0].Value, 1e-9)
-	require.InDelta(t, 140, goals[1].Low, 1e-9)
-	_, err = Goals(before, Played{}, expected)
+	require.Equal(t, "cost of sharing a node", goals[0].Name)
+	require.InDelta(t, 10, goals[0].Value, 1e-9)
+	require.Equal(t, "mean completion, default: real", goals[1].Name)
+	require.InDelta(t, 150, goals[1].Value, 1e-9)
+	require.InDelta(t, 140, goals[2].Low, 1e-9)
+	_, err = Goals(before, Played{}, 0.1, expected)
 	require.Error(t, err)
 }

@@ -1,11 +1,12 @@
 // Package clusterrun plays jobs on a local cluster of several nodes, and compares what happens with what package clustersim says. It is
 // how far the figures of `make bench-specon`, which are of virtual time, hold for real jobs.
 //
-//	Schedule ──> Bench.Play: alone, default, trellis ──> clustersim.Predict of the lengths alone ──> Goals
+//	Schedule ──> Bench.Play: alone, together, default, trellis ──> clustersim.Predict of the first two ──> Goals
 //
 // # Phases
 //
 //	alone     each job has a node to itself: its length, which the simulator is given
+//	together  the jobs that a node has run one after the other run at the same time: what sharing costs, which the simulator is given too
 //	default   the jobs arrive, kube-scheduler spreads them, nodes share fairly, and nothing moves
 //	trellis   the same jobs with placement by growth, the shipped policy, and moves without a request
 //
@@ -19,7 +20,7 @@
 //
 // # What is compared
 //
-// The simulator gets the jobs' arrivals, kinds and lengths alone, and draws what is not known: which of equal nodes a job is
+// The simulator gets the jobs' arrivals, kinds and lengths alone, and the cost of sharing, and draws what is not known: which of equal nodes a job is
 // placed on, how far a length is off, and the loss. Of its runs, 95 % are in the interval of a figure. A real run within it does not
 // prove the simulator right; one outside of it shows that something is missing.
 package clusterrun

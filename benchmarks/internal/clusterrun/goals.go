@@ -28,6 +28,24 @@ func Solos(all workload.Workload, alone Played) ([]clustersim.Solo, error) {
 	return solos, nil
 }
 
+// Sharing returns how much longer the nodes took for the jobs at the same time than one after the other: 0.1 is 10 %.
+func Sharing(all workload.Workload, nodes int, alone, together Played) (float64, error) {
+	after, at := map[string]float64{}, map[string]float64{} // when a node has done all its jobs, by its name
+	for _, s := range Together.starts(all, nodes) {
+		if alone.Seconds[s.Name] <= 0 || together.Seconds[s.Name] <= 0 {
+			return 0, fmt.Errorf("%s has not run both alone and together with others", s.Name)
+		}
+		after[s.node] += alone.Seconds[s.Name]
+		at[s.node] = max(at[s.node], together.Seconds[s.Name])
+	}
+	one, several := 0.0, 0.0
+	for node := range after {
+		one += after[node]
+		several += at[node]
+	}
+	return several/one - 1, nil
+}
+
 // Usual returns the phase Alone as it would be on a node with a whole core of usual speed.
 func Usual(all workload.Workload) Played {
 	p := Played{Phase: Alone, Seconds: map[string]float64{}}
@@ -41,7 +59,7 @@ func Usual(all workload.Workload) Played {
 const within = "figures within the interval of the simulation"
 
 // Goals returns the figures of a run, each with the interval in which it is expected. All have to be in theirs.
-func Goals(before, after Played, expected clustersim.Prediction) ([]results.Goal, error) {
+func Goals(before, after Played, sharing float64, expected clustersim.Prediction) ([]results.Goal, error) {
 	if len(before.Seconds) == 0 || len(before.Seconds) != len(after.Seconds) {
 		return nil, errors.New("both phases need all jobs")
 	}
@@ -58,7 +76,7 @@ func Goals(before, after Played, expected clustersim.Prediction) ([]results.Goal
 		{"change of makespan", "%", 100 * (after.Makespan/before.Makespan - 1), expected.MakespanChange},
 		{"moves", "moves", float64(len(after.Moves)), expected.Moves},
 	}
-	var goals []results.Goal
+	goals := []results.Goal{results.Measured("cost of sharing a node", "%", []float64{100 * sharing})}
 	inside := 0
 	for _, c := range compared {
 		if c.expected.Contains(c.real) {

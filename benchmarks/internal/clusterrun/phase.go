@@ -14,13 +14,14 @@ type Phase string
 
 // All phases, in their order.
 const (
-	Alone   Phase = "alone"
-	Default Phase = "default"
-	Trellis Phase = "trellis"
+	Alone    Phase = "alone"
+	Together Phase = "together"
+	Default  Phase = "default"
+	Trellis  Phase = "trellis"
 )
 
 // Phases returns all phases in their order.
-func Phases() []Phase { return []Phase{Alone, Default, Trellis} }
+func Phases() []Phase { return []Phase{Alone, Together, Default, Trellis} }
 
 // policy returns the share policy of the coordinators.
 func (p Phase) policy() policy.Name {
@@ -47,20 +48,23 @@ type start struct {
 }
 
 // starts returns the submissions of a phase. Alone, each node runs one job after the other, the longest jobs first, and the next job goes
-// to the node with the fewest steps.
+// to the node with the fewest steps. Together, each node runs the same jobs at the same time.
 func (p Phase) starts(all workload.Workload, nodes int) []start {
 	starts := make([]start, len(all))
 	for i, j := range all {
 		starts[i] = start{Job: j}
 	}
-	if p != Alone {
+	if p != Alone && p != Together {
 		return starts
 	}
 	steps, last := make([]int, nodes), make([]string, nodes)
 	slices.SortStableFunc(starts, func(a, b start) int { return b.Steps - a.Steps })
 	for i := range starts {
 		n := slices.Index(steps, slices.Min(steps))
-		starts[i].Arrival, starts[i].after, starts[i].node = 0, last[n], fmt.Sprintf("node-%d", n+1)
+		starts[i].Arrival, starts[i].node = 0, fmt.Sprintf("node-%d", n+1)
+		if p == Alone {
+			starts[i].after = last[n]
+		}
 		steps[n] += starts[i].Steps
 		last[n] = starts[i].Name
 	}

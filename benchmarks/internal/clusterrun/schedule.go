@@ -26,7 +26,7 @@ const (
 func kinds() []string { return []string{"vae", "gru", "birnn", "rnn", "lstm"} }
 
 // Schedule returns the jobs of a seed, in the order of their arrival. The lengths are 0.5 to 1.5 times half of the usual steps, so
-// that the three phases take a quarter of an hour. The first job arrives at once.
+// that the four phases take 20 minutes. The first job arrives at once.
 func Schedule(seed uint64) workload.Workload {
 	dice := rand.New(rand.NewPCG(seed, 0))
 	all := make(workload.Workload, jobs)

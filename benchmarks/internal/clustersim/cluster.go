@@ -69,6 +69,8 @@ func newCluster(s Schedule, system System, seed uint64) *cluster {
 			node:     system.node(s.cores()),
 			wake:     math.Inf(1),
 			at:       absent,
+
+			sharedSpeed: 1 / (1 + s.Sharing),
 		}
 		c.named[w.name] = w
 		c.workers = append(c.workers, w)

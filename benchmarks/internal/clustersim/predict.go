@@ -3,6 +3,8 @@ package clustersim
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -43,20 +45,27 @@ type Prediction struct {
 // drift is the relative deviation of a job's length from one run to the next: that of the real nodes, whose speed changes.
 const drift = 0.05
 
+// maxSharing bounds the cost of sharing a worker: more than this is no measurement of a node that works.
+const maxSharing = 0.5
+
 // Predict simulates real jobs, in the order of their arrival, on workers that are as fast as the node on which they ran alone. A job can
-// use a whole node. What is not known is drawn for each seed: which of equal workers a job is placed on, which recording its loss follows,
-// and how far its length is off.
-func Predict(ctx context.Context, jobs []Solo, workers, seeds int) (Prediction, error) {
+// use a whole node. sharing is how much longer several jobs at the same time take than one after the other: 0.1 is 10 %. What is not
+// known is drawn for each seed: which of equal workers a job is placed on, which recording its loss follows, and how far its length is off.
+func Predict(ctx context.Context, jobs []Solo, sharing float64, workers, seeds int) (Prediction, error) {
 	if len(jobs) == 0 || workers < 1 || seeds < 1 {
 		return Prediction{}, errors.New("a prediction needs jobs, workers and seeds")
 	}
+	if !(math.Abs(sharing) <= maxSharing) {
+		return Prediction{}, fmt.Errorf("jobs that share a node take %.2f longer than alone: at most %.1f is possible", sharing, maxSharing)
+	}
+	s := Schedule{Name: "real", Workers: workers, Jobs: len(jobs), Sharing: sharing}
 	runs := make([][7]float64, seeds)
 	var wait sync.WaitGroup
 	next := make(chan int)
 	for range runtime.GOMAXPROCS(0) {
 		wait.Go(func() {
 			for i := range next {
-				runs[i] = predictOnce(jobs, workers, uint64(i+1))
+				runs[i] = predictOnce(s, jobs, uint64(i+1))
 			}
 		})
 	}
@@ -81,8 +90,7 @@ func Predict(ctx context.Context, jobs []Solo, workers, seeds int) (Prediction, 
 }
 
 // predictOnce returns the figures of one seed, in the order of Prediction's.
-func predictOnce(jobs []Solo, workers int, seed uint64) [7]float64 {
-	s := Schedule{Name: "real", Workers: workers, Jobs: len(jobs)}
+func predictOnce(s Schedule, jobs []Solo, seed uint64) [7]float64 {
 	was := newCluster(s, Systems()[0], seed).run(realJobs(jobs, seed, 1))
 	c := newCluster(s, shipped(), seed)
 	is := c.run(realJobs(jobs, seed, 2))

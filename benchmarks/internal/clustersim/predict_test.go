@@ -2,6 +2,7 @@ package clustersim
 
 import (
 	"context"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,7 +11,7 @@ import (
 // One job has a node to itself under both systems; with three on one node, sharing fairly takes each to the end.
 func TestPredict(t *testing.T) {
 	one := []Solo{{Kind: "gru", Seconds: 100, Length: 0.5}}
-	p, err := Predict(t.Context(), one, 3, 20)
+	p, err := Predict(t.Context(), one, 0, 3, 20)
 	require.NoError(t, err)
 	require.InDelta(t, 100, p.DefaultCompletion.Median, 5)
 	require.True(t, p.TrellisCompletion.Contains(100))
@@ -18,25 +19,46 @@ func TestPredict(t *testing.T) {
 	require.Zero(t, p.Moves.High)
 
 	three := []Solo{one[0], one[0], one[0]}
-	p, err = Predict(t.Context(), three, 1, 20)
+	p, err = Predict(t.Context(), three, 0, 1, 20)
 	require.NoError(t, err)
 	require.True(t, p.DefaultMakespan.Contains(300))
 	require.Greater(t, p.DefaultCompletion.Median, 280.0, "three equal jobs end together")
 	require.Less(t, p.CompletionChange.High, -10.0, "and not under the shipped policy")
 }
 
+// Jobs that share a node take longer by the cost of sharing it, and a job alone does not.
+func TestPredict_CostOfSharing(t *testing.T) {
+	one := []Solo{{Kind: "gru", Seconds: 100, Length: 0.5}}
+	p, err := Predict(t.Context(), one, 0.2, 3, 20)
+	require.NoError(t, err)
+	require.InDelta(t, 100, p.DefaultCompletion.Median, 5)
+
+	three := []Solo{one[0], one[0], one[0]}
+	free, err := Predict(t.Context(), three, 0, 1, 20)
+	require.NoError(t, err)
+	costly, err := Predict(t.Context(), three, 0.2, 1, 20)
+	require.NoError(t, err)
+	require.InDelta(t, 1.2, costly.DefaultMakespan.Median/free.DefaultMakespan.Median, 0.02, "the last of them is alone for a moment")
+	require.Greater(t, costly.TrellisCompletion.Median, free.TrellisCompletion.Median)
+
+	for _, impossible := range []float64{0.6, -0.6, math.NaN(), math.Inf(1)} {
+		_, err = Predict(t.Context(), three, impossible, 1, 20)
+		require.ErrorContains(t, err, "at most 0.5 is possible")
+	}
+}
+
 func TestPredict_IsDeterministicAndCanBeStopped(t *testing.T) {
 	jobs := []Solo{{Kind: "vae", Seconds: 60, Length: 1}, {Kind: "rnn", Arrival: 10, Seconds: 90, Length: 0.7}}
-	first, err := Predict(t.Context(), jobs, 2, 5)
+	first, err := Predict(t.Context(), jobs, 0, 2, 5)
 	require.NoError(t, err)
-	again, err := Predict(t.Context(), jobs, 2, 5)
+	again, err := Predict(t.Context(), jobs, 0, 2, 5)
 	require.NoError(t, err)
 	require.Equal(t, first, again)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = Predict(ctx, jobs, 2, 5)
+	_, err = Predict(ctx, jobs, 0, 2, 5)
 	require.ErrorIs(t, err, context.Canceled)
-	_, err = Predict(t.Context(), nil, 2, 5)
+	_, err = Predict(t.Context(), nil, 0, 2, 5)
 	require.Error(t, err)
 }
 

@@ -22,6 +22,8 @@ type worker struct {
 	rates    []float64 // work per second, by job
 	wake     float64
 	changed  bool
+	// sharedSpeed is the work that several jobs do together in a second, relative to one alone.
+	sharedSpeed float64
 	// busy is the part of its capacity that is used since its last decision. use is the same, smoothed.
 	busy, use float64
 	// passed is the number of intervals that it has lived through.
@@ -100,6 +102,11 @@ func (w *worker) decide(now float64) bool {
 		sum += r
 	}
 	w.busy = sum / w.capacity
+	if len(w.jobs) > 1 {
+		for i := range w.rates {
+			w.rates[i] *= w.sharedSpeed
+		}
+	}
 	return true
 }
 
