@@ -83,8 +83,9 @@ func (e *entry) add(o observation, expected normal) {
 	e.variance = min(max(e.variance, square(noise)), maxVariance)
 }
 
-// meanVariance is the variance of the mean.
-func (e *entry) meanVariance() float64 { return e.variance/e.weight + square(bias*(1+e.mean)) }
+// meanVariance is the variance of the mean. One short observation is as certain as it says, and no less: the deviation that it reports
+// already follows from its duration.
+func (e *entry) meanVariance() float64 { return e.variance/max(1, e.weight) + square(bias*(1+e.mean)) }
 
 // logarithm returns the logarithm of the mean and its variance, linear at the excess which is next to an expected one
 // and at most two standard deviations from the mean. A logarithm of the mean itself would be biased where noise is large.

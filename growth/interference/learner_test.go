@@ -198,6 +198,38 @@ func TestLearner_IsBounded(t *testing.T) {
 		"what is best known stays")
 }
 
+// Each pair is measured once, for a short time, and precisely. Intervals are about what a pair has of its own, and not about noise.
+func TestLearner_ShortMeasurementsAreNoReasonForNarrowIntervals(t *testing.T) {
+	const kinds = 9
+	dice := rand.New(rand.NewPCG(1, 1))
+	covered, all := 0, 0
+	for range 5 {
+		var pairs [][2]interference.Member
+		for a := range kinds {
+			for b := range a {
+				slowdown := func() float64 { return 1 + 0.6*math.Exp(0.2*dice.NormFloat64()) }
+				pairs = append(pairs, [2]interference.Member{job(a, slowdown()), job(b, slowdown())})
+			}
+		}
+		for left, unseen := range pairs {
+			l := interference.NewLearner(interference.Prior())
+			for i, p := range pairs {
+				if i != left {
+					require.NoError(t, l.Observe(interference.Measurement{Set: p[:], Seconds: 3.5}))
+				}
+			}
+			for own := range unseen {
+				p := l.Model().Predict(unseen[own], []interference.Member{unseen[1-own]})
+				all++
+				if s := growth.Slowdown(1 / unseen[own].Speed); p.Low <= s && s <= p.High {
+					covered++
+				}
+			}
+		}
+	}
+	require.InDelta(t, 0.8, float64(covered)/float64(all), 0.1)
+}
+
 func TestRestore_ContinuesFromAState(t *testing.T) {
 	l := interference.NewLearner(interference.Prior())
 	for n := range 40 {
