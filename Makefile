@@ -171,7 +171,7 @@ bench-specon: ## Moves of jobs between nodes in virtual time: SpeCon's schedules
 	bin/benchmarks specon $(ARGS)
 
 .PHONY: bench-specon-real
-bench-specon-real: build ## Twelve real jobs on a local cluster of three nodes, next to what bench-specon's simulator says; 20 min (ARGS="--dry-run")
+bench-specon-real: build ## Twelve real jobs on a local cluster of three nodes, next to what bench-specon's simulator says; 25 min (ARGS="--dry-run")
 	scripts/install-deps
 	bin/benchmarks specon-real $(ARGS)
 
