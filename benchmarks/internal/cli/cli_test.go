@@ -177,7 +177,25 @@ func TestSpeconReal_DryRun(t *testing.T) {
 	require.Contains(t, out, "2 nodes, each with ")
 	require.Contains(t, out, "alone: job-1, ")
 	require.Contains(t, out, "trellis: job-6, ")
-	require.Contains(t, out, "simulated with the usual lengths, if sharing costs nothing: mean completion ")
+	require.Contains(t, out, "simulated with the usual lengths, if a switch between jobs costs nothing: mean completion ")
+}
+
+func TestSpeconReal_Again(t *testing.T) {
+	folder := t.TempDir()
+	published := filepath.Join("..", "..", "measured", "specon-real.json")
+	out, err := run(t, "specon-real", "--again", published, "--runs=20", "--out", folder)
+	require.NoError(t, err, out)
+	text, err := os.ReadFile(filepath.Join(folder, "specon-real.json"))
+	require.NoError(t, err)
+	var s results.Summary
+	require.NoError(t, json.Unmarshal(text, &s))
+	require.Equal(t, "20", s.Settings["simulated runs"])
+	require.NotEmpty(t, s.Settings["simulated at"])
+	require.Contains(t, out, "mean completion, default: real")
+	_, err = run(t, "specon-real", "--again", filepath.Join("..", "..", "measured", "scale.json"), "--out", folder)
+	require.ErrorContains(t, err, "is not a figures file of this benchmark")
+	_, err = run(t, "specon-real", "--again", filepath.Join(folder, "none.json"))
+	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
 func TestDeadline_RefusesInvalidFlags(t *testing.T) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/clusterrun"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/clustersim"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
 	"github.com/trellis-gpu/trellis/benchmarks/jobs"
 )
 
@@ -26,6 +28,7 @@ type speconRealOptions struct {
 	quick  bool
 	dryRun bool
 	strict bool
+	from   string
 	out    string
 }
 
@@ -36,8 +39,8 @@ func speconRealCommand(commit string) *cobra.Command {
 		Short: "One run of real jobs on a local cluster of three nodes, next to what the simulator of specon says about it",
 		Long: `specon-real brings up a real Kubernetes of three nodes on this machine (as root; bin/local does it) and plays twelve
 training jobs four times: each alone on a node, then those of a node at the same time, then as they arrive under default scheduling,
-then under Trellis with automatic moves. The simulator of specon gets the lengths that the jobs had alone and the cost of sharing a
-node, and says between which bounds 95 % of such runs are. The machine must be otherwise idle; it takes up to 25 minutes. It writes
+then under Trellis with automatic moves. The simulator of specon gets the lengths that the jobs had alone and the cost of a switch
+between jobs, and says between which bounds 95 % of such runs are. The machine must be otherwise idle; it takes up to 25 minutes. It writes
 specon-real.json.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
@@ -50,13 +53,14 @@ specon-real.json.`,
 	f.StringVar(&o.local.GPUs, "gpus", "emulated:1x24GiB", "GPUs of each node; their time is not divided")
 	f.BoolVar(&o.quick, "quick", false, "half of the jobs with a fifth of the steps: shows that the benchmark works")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only list the jobs of each phase, and simulate them with the usual lengths")
+	f.StringVar(&o.from, "again", "", "a specon-real.json: its run is compared with the simulator again, without a cluster")
 	f.BoolVar(&o.strict, "strict", false, "fail if a figure is outside of its interval")
 	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for specon-real.json")
 	return cmd
 }
 
 func (o *speconRealOptions) run(cmd *cobra.Command) (err error) {
-	if o.runs < 20 || o.runs > 100_000 || o.local.Nodes < 2 || o.local.Nodes > 8 {
+	if !o.possible() {
 		return errors.New("--runs is from 20 to 100000, --nodes from 2 to 8")
 	}
 	o.bench.Jobs = clusterrun.Schedule(o.seed)
@@ -66,6 +70,9 @@ func (o *speconRealOptions) run(cmd *cobra.Command) (err error) {
 	o.bench.Local, o.bench.Notices, o.bench.Cgroups = &o.local, cmd.OutOrStdout(), "/sys/fs/cgroup"
 	if o.dryRun {
 		return o.describe(cmd)
+	}
+	if o.from != "" {
+		return o.again(cmd)
 	}
 	if o.bench.Scripts, err = jobs.Scripts(); err != nil {
 		return err
@@ -86,6 +93,10 @@ func (o *speconRealOptions) run(cmd *cobra.Command) (err error) {
 	return o.conclude(cmd, began, played)
 }
 
+func (o *speconRealOptions) possible() bool {
+	return o.runs >= 20 && o.runs <= 100_000 && o.local.Nodes >= 2 && o.local.Nodes <= 8
+}
+
 // describe prints what would be played, and what the simulator expects if each job takes its usual time alone.
 func (o *speconRealOptions) describe(cmd *cobra.Command) error {
 	lines, err := o.bench.Describe()
@@ -99,31 +110,44 @@ func (o *speconRealOptions) describe(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "simulated with the usual lengths, if sharing costs nothing: mean completion %+.1f %% (%+.1f to %+.1f)\n",
+	fmt.Fprintf(cmd.OutOrStdout(), "simulated with the usual lengths, if a switch between jobs costs nothing: mean completion %+.1f %% (%+.1f to %+.1f)\n",
 		expected.CompletionChange.Median, expected.CompletionChange.Low, expected.CompletionChange.High)
 	return nil
 }
 
-func (o *speconRealOptions) predict(cmd *cobra.Command, alone clusterrun.Played, sharing float64) (clustersim.Prediction, error) {
+func (o *speconRealOptions) predict(cmd *cobra.Command, alone clusterrun.Played, switching float64) (clustersim.Prediction, error) {
 	solos, err := clusterrun.Solos(o.bench.Jobs, alone)
 	if err != nil {
 		return clustersim.Prediction{}, err
 	}
-	return clustersim.Predict(cmd.Context(), solos, sharing, o.local.Nodes, o.runs)
+	return clustersim.Predict(cmd.Context(), solos, switching, o.local.Nodes, o.runs)
+}
+
+// compare returns the figures of a run next to what the simulator says about it.
+func (o *speconRealOptions) compare(cmd *cobra.Command, played map[clusterrun.Phase]clusterrun.Played) ([]results.Goal, clustersim.Prediction, error) {
+	alone := played[clusterrun.Alone]
+	switching, err := clusterrun.Switching(o.bench.Jobs, o.local.Nodes, alone, played[clusterrun.Together])
+	if err != nil {
+		return nil, clustersim.Prediction{}, err
+	}
+	expected, err := o.predict(cmd, alone, switching)
+	if err != nil {
+		return nil, expected, err
+	}
+	goals, err := clusterrun.Goals(played[clusterrun.Default], played[clusterrun.Trellis], switching, expected)
+	return goals, expected, err
+}
+
+// speconRealDetails is what a figures file has of a run.
+type speconRealDetails struct {
+	Jobs     workload.Workload                      `json:"jobs"`
+	Played   map[clusterrun.Phase]clusterrun.Played `json:"played"`
+	Expected clustersim.Prediction                  `json:"expected"`
 }
 
 // conclude compares the phases with the simulation and writes the summary.
 func (o *speconRealOptions) conclude(cmd *cobra.Command, began time.Time, played map[clusterrun.Phase]clusterrun.Played) error {
-	alone := played[clusterrun.Alone]
-	sharing, err := clusterrun.Sharing(o.bench.Jobs, o.local.Nodes, alone, played[clusterrun.Together])
-	if err != nil {
-		return err
-	}
-	expected, err := o.predict(cmd, alone, sharing)
-	if err != nil {
-		return err
-	}
-	goals, err := clusterrun.Goals(played[clusterrun.Default], played[clusterrun.Trellis], sharing, expected)
+	goals, expected, err := o.compare(cmd, played)
 	if err != nil {
 		return err
 	}
@@ -133,10 +157,40 @@ func (o *speconRealOptions) conclude(cmd *cobra.Command, began time.Time, played
 	summary := results.Summary{
 		Name: "specon-real", Quick: o.quick, Commit: o.commit, Date: began.UTC().Truncate(time.Second), Machine: results.ThisMachine(nil),
 		Seeds: []uint32{uint32(o.seed)}, Command: results.Command("bench-specon-real", cmd.Flags(), "name", "out"),
-		Settings: settings, Goals: goals, Details: map[string]any{"jobs": o.bench.Jobs, "played": played, "expected": expected},
+		Settings: settings, Goals: goals, Details: speconRealDetails{Jobs: o.bench.Jobs, Played: played, Expected: expected},
 	}
 	summary.Took("all", time.Since(began))
-	err = errors.Join(results.Table(cmd.OutOrStdout(), summary.Goals), summary.Write(filepath.Join(o.out, "specon-real.json")))
+	return o.write(cmd, summary)
+}
+
+// again compares the run of a figures file with what the simulator says now.
+func (o *speconRealOptions) again(cmd *cobra.Command) error {
+	text, err := os.ReadFile(o.from)
+	if err != nil {
+		return err
+	}
+	var details speconRealDetails
+	summary := results.Summary{Details: &details}
+	if err := json.Unmarshal(text, &summary); err != nil {
+		return fmt.Errorf("%s: %w", o.from, err)
+	}
+	if summary.Name != "specon-real" || summary.Settings == nil {
+		return fmt.Errorf("%s is not a figures file of this benchmark", o.from)
+	}
+	if o.local.Nodes, err = strconv.Atoi(summary.Settings["nodes"]); err != nil || !o.possible() {
+		return fmt.Errorf("%s does not say how many nodes there were", o.from)
+	}
+	o.bench.Jobs = details.Jobs
+	if summary.Goals, details.Expected, err = o.compare(cmd, details.Played); err != nil {
+		return fmt.Errorf("%s: %w", o.from, err)
+	}
+	summary.Settings["simulated at"], summary.Settings["simulated runs"] = o.commit, strconv.Itoa(o.runs)
+	return o.write(cmd, summary)
+}
+
+// write prints the figures and writes their file.
+func (o *speconRealOptions) write(cmd *cobra.Command, summary results.Summary) error {
+	err := errors.Join(results.Table(cmd.OutOrStdout(), summary.Goals), summary.Write(filepath.Join(o.out, "specon-real.json")))
 	if missed := summary.Missed(); o.strict && len(missed) > 0 {
 		err = errors.Join(err, fmt.Errorf("%d goals were missed: %q", len(missed), missed))
 	}

@@ -195,16 +195,18 @@ func TestSolos(t *testing.T) {
 	require.InDelta(t, 15, Usual(workload.Workload{{Name: "a", Kind: "gru", Steps: 1000, Batch: 32}}).Seconds["a"], 1e-9)
 }
 
-// One node takes 50 s for b, and the other one as long for the rest one after the other; at the same time it is 59 s and 51 s.
-func TestSharing(t *testing.T) {
+// Node-2 runs c, a and d: 54 s one after the other, and 59.4 s at the same time, where two of three slices are another job's.
+func TestSwitching(t *testing.T) {
 	all := workload.Workload{{Name: "a", Steps: 10}, {Name: "b", Steps: 50}, {Name: "c", Steps: 30}, {Name: "d", Steps: 10}}
-	alone := Played{Seconds: map[string]float64{"a": 9, "b": 50, "c": 30, "d": 11}}
-	together := Played{Seconds: map[string]float64{"a": 20, "b": 59, "c": 51, "d": 22}}
-	cost, err := Sharing(all, 2, alone, together)
+	alone := Played{Seconds: map[string]float64{"a": 9, "b": 50, "c": 30, "d": 15}}
+	together := Played{Seconds: map[string]float64{"a": 20, "b": 59, "c": 59.4, "d": 22}}
+	cost, err := Switching(all, 2, alone, together)
 	require.NoError(t, err)
-	require.InDelta(t, 0.1, cost, 1e-9)
-	_, err = Sharing(all, 2, alone, Played{})
+	require.InDelta(t, 0.15, cost, 1e-9)
+	_, err = Switching(all, 2, alone, Played{})
 	require.ErrorContains(t, err, "b has not run both alone and together")
+	_, err = Switching(all[:2], 2, alone, together)
+	require.ErrorContains(t, err, "no node has run several jobs")
 }
 
 func TestGoals_CountWhatIsWithin(t *testing.T) {
@@ -225,7 +227,7 @@ func TestGoals_CountWhatIsWithin(t *testing.T) {
 	require.Equal(t, within+": real", last.Name)
 	require.InDelta(t, 6, last.Value, 0)
 	require.False(t, *last.Met)
-	require.Equal(t, "cost of sharing a node", goals[0].Name)
+	require.Equal(t, "cost of a switch between jobs", goals[0].Name)
 	require.InDelta(t, 10, goals[0].Value, 1e-9)
 	require.Equal(t, "mean completion, default: real", goals[1].Name)
 	require.InDelta(t, 150, goals[1].Value, 1e-9)

@@ -28,22 +28,29 @@ func Solos(all workload.Workload, alone Played) ([]clustersim.Solo, error) {
 	return solos, nil
 }
 
-// Sharing returns how much longer the nodes took for the jobs at the same time than one after the other: 0.1 is 10 %.
-func Sharing(all workload.Workload, nodes int, alone, together Played) (float64, error) {
-	after, at := map[string]float64{}, map[string]float64{} // when a node has done all its jobs, by its name
+// Switching returns the cost of a switch between jobs, as a part of a time slice: by how much longer the nodes took for their jobs at the
+// same time than one after the other. Of n equal jobs, the next slice is another job's in n−1 of n cases.
+func Switching(all workload.Workload, nodes int, alone, together Played) (float64, error) {
+	after, at, jobs := map[string]float64{}, map[string]float64{}, map[string]float64{} // by node: when all its jobs are done, and their number
 	for _, s := range Together.starts(all, nodes) {
 		if alone.Seconds[s.Name] <= 0 || together.Seconds[s.Name] <= 0 {
 			return 0, fmt.Errorf("%s has not run both alone and together with others", s.Name)
 		}
 		after[s.node] += alone.Seconds[s.Name]
 		at[s.node] = max(at[s.node], together.Seconds[s.Name])
+		jobs[s.node]++
 	}
-	one, several := 0.0, 0.0
-	for node := range after {
-		one += after[node]
-		several += at[node]
+	longer, switched := 0.0, 0.0
+	for node, n := range jobs {
+		if n > 1 {
+			longer += at[node] - after[node]
+			switched += after[node] * (n - 1) / n
+		}
 	}
-	return several/one - 1, nil
+	if switched == 0 {
+		return 0, errors.New("no node has run several jobs at the same time")
+	}
+	return longer / switched, nil
 }
 
 // Usual returns the phase Alone as it would be on a node with a whole core of usual speed.
@@ -59,7 +66,7 @@ func Usual(all workload.Workload) Played {
 const within = "figures within the interval of the simulation"
 
 // Goals returns the figures of a run, each with the interval in which it is expected. All have to be in theirs.
-func Goals(before, after Played, sharing float64, expected clustersim.Prediction) ([]results.Goal, error) {
+func Goals(before, after Played, switching float64, expected clustersim.Prediction) ([]results.Goal, error) {
 	if len(before.Seconds) == 0 || len(before.Seconds) != len(after.Seconds) {
 		return nil, errors.New("both phases need all jobs")
 	}
@@ -76,7 +83,7 @@ func Goals(before, after Played, sharing float64, expected clustersim.Prediction
 		{"change of makespan", "%", 100 * (after.Makespan/before.Makespan - 1), expected.MakespanChange},
 		{"moves", "moves", float64(len(after.Moves)), expected.Moves},
 	}
-	goals := []results.Goal{results.Measured("cost of sharing a node", "%", []float64{100 * sharing})}
+	goals := []results.Goal{results.Measured("cost of a switch between jobs", "% of a time slice", []float64{100 * switching})}
 	inside := 0
 	for _, c := range compared {
 		if c.expected.Contains(c.real) {

@@ -70,7 +70,7 @@ func newCluster(s Schedule, system System, seed uint64) *cluster {
 			wake:     math.Inf(1),
 			at:       absent,
 
-			sharedSpeed: 1 / (1 + s.Sharing),
+			switching: s.Switching,
 		}
 		c.named[w.name] = w
 		c.workers = append(c.workers, w)

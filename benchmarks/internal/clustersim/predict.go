@@ -45,20 +45,20 @@ type Prediction struct {
 // drift is the relative deviation of a job's length from one run to the next: that of the real nodes, whose speed changes.
 const drift = 0.05
 
-// maxSharing bounds the cost of sharing a worker: more than this is no measurement of a node that works.
-const maxSharing = 0.5
+// maxSwitching bounds the cost of a switch: more than this is no measurement of a node that works.
+const maxSwitching = 0.5
 
 // Predict simulates real jobs, in the order of their arrival, on workers that are as fast as the node on which they ran alone. A job can
-// use a whole node. sharing is how much longer several jobs at the same time take than one after the other: 0.1 is 10 %. What is not
-// known is drawn for each seed: which of equal workers a job is placed on, which recording its loss follows, and how far its length is off.
-func Predict(ctx context.Context, jobs []Solo, sharing float64, workers, seeds int) (Prediction, error) {
+// use a whole node. switching is the cost of a switch to another job, as in Schedule. What is not known is drawn for each seed: which
+// of equal workers a job is placed on, which recording its loss follows, and how far its length is off.
+func Predict(ctx context.Context, jobs []Solo, switching float64, workers, seeds int) (Prediction, error) {
 	if len(jobs) == 0 || workers < 1 || seeds < 1 {
 		return Prediction{}, errors.New("a prediction needs jobs, workers and seeds")
 	}
-	if !(math.Abs(sharing) <= maxSharing) {
-		return Prediction{}, fmt.Errorf("jobs that share a node take %.2f longer than alone: at most %.1f is possible", sharing, maxSharing)
+	if !(math.Abs(switching) <= maxSwitching) {
+		return Prediction{}, fmt.Errorf("a switch between jobs costs %.2f of a time slice: at most %.1f is possible", switching, maxSwitching)
 	}
-	s := Schedule{Name: "real", Workers: workers, Jobs: len(jobs), Sharing: sharing}
+	s := Schedule{Name: "real", Workers: workers, Jobs: len(jobs), Switching: switching}
 	runs := make([][7]float64, seeds)
 	var wait sync.WaitGroup
 	next := make(chan int)

@@ -22,8 +22,8 @@ type Schedule struct {
 	Mixed bool `json:"mixed,omitempty"`
 	// GPUs is the number of GPUs of each worker, whose time is divided; 0 on workers whose CPUs are.
 	GPUs int `json:"gpus,omitempty"`
-	// Sharing is the cost of sharing a worker: several jobs take this part longer for their work than one after the other.
-	Sharing float64 `json:"sharing,omitempty"`
+	// Switching is the cost of a switch from one job to another, as a part of the time slice before it.
+	Switching float64 `json:"switching,omitempty"`
 }
 
 // Schedules returns SpeCon's.

@@ -22,8 +22,8 @@ type worker struct {
 	rates    []float64 // work per second, by job
 	wake     float64
 	changed  bool
-	// sharedSpeed is the work that several jobs do together in a second, relative to one alone.
-	sharedSpeed float64
+	// switching is the cost of a switch to another job, as a part of the time slice before it.
+	switching float64
 	// busy is the part of its capacity that is used since its last decision. use is the same, smoothed.
 	busy, use float64
 	// passed is the number of intervals that it has lived through.
@@ -102,12 +102,23 @@ func (w *worker) decide(now float64) bool {
 		sum += r
 	}
 	w.busy = sum / w.capacity
-	if len(w.jobs) > 1 {
-		for i := range w.rates {
-			w.rates[i] *= w.sharedSpeed
-		}
-	}
+	w.slow(sum)
 	return true
+}
+
+// slow takes the cost of sharing off the rates, whose sum is given. The next time slice is another job's with the probability that two
+// slices drawn by the rates differ. So equal jobs switch most often, and jobs of which one has nearly everything hardly ever.
+func (w *worker) slow(sum float64) {
+	if w.switching == 0 {
+		return
+	}
+	same := 0.0
+	for _, r := range w.rates {
+		same += (r / sum) * (r / sum)
+	}
+	for i := range w.rates {
+		w.rates[i] /= 1 + w.switching*(1-same)
+	}
 }
 
 // nextEnd returns when the next of its jobs ends, if nothing changes.
