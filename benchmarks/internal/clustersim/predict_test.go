@@ -39,7 +39,7 @@ func TestPredict_CostOfSwitching(t *testing.T) {
 	require.NoError(t, err)
 	costly, err := Predict(t.Context(), three, 0.3, 1, 20)
 	require.NoError(t, err)
-	require.InDelta(t, 1.2, costly.DefaultMakespan.Median/free.DefaultMakespan.Median, 0.02, "the last of them is alone for a moment")
+	require.InDelta(t, 1.2, costly.DefaultMakespan.Median/free.DefaultMakespan.Median, 0.02, "the last of them is alone for a moment only")
 	require.InDelta(t, 1.05, costly.TrellisMakespan.Median/free.TrellisMakespan.Median, 0.05)
 
 	for _, impossible := range []float64{0.6, -0.6, math.NaN(), math.Inf(1)} {
