@@ -51,14 +51,18 @@ func setKey(own Kind, others []Kind) string {
 // observation is one job's part of a measurement: its excess.
 type observation struct{ excess, variance, weight float64 }
 
+// observed takes a reported deviation for that of a measurement of this duration. One that is not reported is the larger the
+// shorter the measurement was.
 func observed(m Member, seconds float64) observation {
 	slowdown := min(1/m.Speed, 1+maxExcess)
-	reported := m.Deviation * slowdown * slowdown
-	return observation{
-		excess:   slowdown - 1,
-		variance: min(square(reported)+square(noise*slowdown), maxVariance),
-		weight:   seconds / (seconds + halfObservation),
+	weight := seconds / (seconds + halfObservation)
+	variance := square(noise * slowdown)
+	if m.Deviation > 0 {
+		variance += square(m.Deviation * slowdown * slowdown)
+	} else {
+		variance /= weight
 	}
+	return observation{excess: slowdown - 1, variance: min(variance, maxVariance), weight: weight}
 }
 
 // add adds an observation. expected is the distribution of the excess before the first one. A false observation does
@@ -83,8 +87,7 @@ func (e *entry) add(o observation, expected normal) {
 	e.variance = min(max(e.variance, square(noise)), maxVariance)
 }
 
-// meanVariance is the variance of the mean. One short observation is as certain as it says, and no less: the deviation that it reports
-// already follows from its duration.
+// meanVariance is the variance of the mean. A single observation is as certain as it says, however short it was.
 func (e *entry) meanVariance() float64 { return e.variance/max(1, e.weight) + square(bias*(1+e.mean)) }
 
 // logarithm returns the logarithm of the mean and its variance, linear at the excess which is next to an expected one

@@ -207,8 +207,12 @@ func TestLearner_ShortMeasurementsAreNoReasonForNarrowIntervals(t *testing.T) {
 		var pairs [][2]interference.Member
 		for a := range kinds {
 			for b := range a {
-				slowdown := func() float64 { return 1 + 0.6*math.Exp(0.2*dice.NormFloat64()) }
-				pairs = append(pairs, [2]interference.Member{job(a, slowdown()), job(b, slowdown())})
+				measured := func(n int) interference.Member {
+					m := job(n, 1+0.6*math.Exp(0.2*dice.NormFloat64()))
+					m.Deviation = 0.001
+					return m
+				}
+				pairs = append(pairs, [2]interference.Member{measured(a), measured(b)})
 			}
 		}
 		for left, unseen := range pairs {

@@ -32,7 +32,7 @@ type Member struct {
 	Activity growth.Share `json:"activity,omitempty"`
 	// Speed is the job's speed in the set, relative to its speed alone: 0 < Speed ≤ MaxSpeed. A prediction ignores it.
 	Speed float64 `json:"speed,omitempty"`
-	// Deviation is the standard deviation of Speed; 0 if it is unknown.
+	// Deviation is the standard deviation of Speed in this measurement; 0 if it is unknown.
 	Deviation float64 `json:"deviation,omitempty"`
 }
 
