@@ -177,7 +177,7 @@ func TestSpeconReal_DryRun(t *testing.T) {
 	require.Contains(t, out, "2 nodes, each with ")
 	require.Contains(t, out, "alone: job-1, ")
 	require.Contains(t, out, "trellis: job-6, ")
-	require.Contains(t, out, "simulated with the usual lengths, if a switch between jobs costs nothing: mean completion ")
+	require.Contains(t, out, "simulated with the usual lengths, if switches between jobs and starts of pods cost nothing: mean completion ")
 }
 
 func TestSpeconReal_Again(t *testing.T) {

@@ -28,8 +28,7 @@ func (o *speconRealOptions) again(cmd *cobra.Command) error {
 	if o.local.Nodes, err = strconv.Atoi(summary.Settings["nodes"]); err != nil || !o.possible() {
 		return fmt.Errorf("%s does not say how many nodes there were", o.from)
 	}
-	o.bench.Jobs = details.Jobs
-	if summary.Goals, details.Expected, err = o.compare(cmd, details.Played); err != nil {
+	if summary.Goals, err = o.compare(cmd, &details); err != nil {
 		return fmt.Errorf("%s: %w", o.from, err)
 	}
 	summary.Settings["simulated at"], summary.Settings["simulated runs"] = o.commit, strconv.Itoa(o.runs)

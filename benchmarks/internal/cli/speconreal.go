@@ -38,9 +38,9 @@ func speconRealCommand(commit string) *cobra.Command {
 		Short: "One run of real jobs on a local cluster of three nodes, next to what the simulator of specon says about it",
 		Long: `specon-real brings up a real Kubernetes of three nodes on this machine (as root; bin/local does it) and plays twelve
 training jobs four times: each alone on a node, then those of a node at the same time, then as they arrive under default scheduling,
-then under Trellis with automatic moves. The simulator of specon gets the lengths that the jobs had alone and the cost of a switch
-between jobs, and says between which bounds 95 % of such runs are. The machine must be otherwise idle; it takes up to 25 minutes. It writes
-specon-real.json.`,
+then under Trellis with automatic moves. The simulator of specon gets how long the jobs computed alone, how long their pods took to
+start and to end, and the cost of a switch between jobs. It says between which bounds 95 % of such runs are. The machine must be
+otherwise idle; it takes up to 25 minutes. It writes specon-real.json.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
@@ -105,48 +105,58 @@ func (o *speconRealOptions) describe(cmd *cobra.Command) error {
 	for _, line := range lines {
 		fmt.Fprintln(cmd.OutOrStdout(), line)
 	}
-	expected, err := o.predict(cmd, clusterrun.Usual(o.bench.Jobs), 0)
+	solos, err := clusterrun.Solos(o.bench.Jobs, clusterrun.Usual(o.bench.Jobs))
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "simulated with the usual lengths, if a switch between jobs costs nothing: mean completion %+.1f %% (%+.1f to %+.1f)\n",
+	expected, err := clustersim.Predict(cmd.Context(), solos, clustersim.Nodes{Number: o.local.Nodes}, o.runs)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "simulated with the usual lengths, if switches between jobs and starts of pods cost nothing: mean completion %+.1f %% (%+.1f to %+.1f)\n",
 		expected.CompletionChange.Median, expected.CompletionChange.Low, expected.CompletionChange.High)
 	return nil
 }
 
-func (o *speconRealOptions) predict(cmd *cobra.Command, alone clusterrun.Played, switching float64) (clustersim.Prediction, error) {
-	solos, err := clusterrun.Solos(o.bench.Jobs, alone)
-	if err != nil {
-		return clustersim.Prediction{}, err
-	}
-	return clustersim.Predict(cmd.Context(), solos, switching, o.local.Nodes, o.runs)
-}
-
 // compare returns the figures of a run next to what the simulator says about it.
-func (o *speconRealOptions) compare(cmd *cobra.Command, played map[clusterrun.Phase]clusterrun.Played) ([]results.Goal, clustersim.Prediction, error) {
-	alone := played[clusterrun.Alone]
-	switching, err := clusterrun.Switching(o.bench.Jobs, o.local.Nodes, alone, played[clusterrun.Together])
+func (o *speconRealOptions) compare(cmd *cobra.Command, details *speconRealDetails) ([]results.Goal, error) {
+	alone, together := details.Played[clusterrun.Alone], details.Played[clusterrun.Together]
+	before, after := details.Played[clusterrun.Default], details.Played[clusterrun.Trellis]
+	solos, err := clusterrun.Solos(details.Jobs, alone)
 	if err != nil {
-		return nil, clustersim.Prediction{}, err
+		return nil, err
 	}
-	expected, err := o.predict(cmd, alone, switching)
-	if err != nil {
-		return nil, expected, err
+	if details.Nodes, err = clusterrun.Nodes(details.Jobs, o.local.Nodes, alone, together); err != nil {
+		return nil, err
 	}
-	goals, err := clusterrun.Goals(played[clusterrun.Default], played[clusterrun.Trellis], switching, expected)
-	return goals, expected, err
+	if details.Expected, err = clustersim.Predict(cmd.Context(), solos, details.Nodes, o.runs); err != nil {
+		return nil, err
+	}
+	details.OnItsNodes = nil
+	if placed, ok := clusterrun.Placed(details.Jobs, before, after); ok {
+		expected, err := clustersim.PredictOn(cmd.Context(), solos, details.Nodes, placed, o.runs)
+		if err != nil {
+			return nil, err
+		}
+		details.OnItsNodes = &expected
+	}
+	return clusterrun.Goals(before, after, details.Nodes, details.Expected, details.OnItsNodes)
 }
 
 // speconRealDetails is what a figures file has of a run.
 type speconRealDetails struct {
 	Jobs     workload.Workload                      `json:"jobs"`
 	Played   map[clusterrun.Phase]clusterrun.Played `json:"played"`
+	Nodes    clustersim.Nodes                       `json:"nodes"`
 	Expected clustersim.Prediction                  `json:"expected"`
+	// OnItsNodes is what is expected on the nodes that the jobs were placed on, if these are known.
+	OnItsNodes *clustersim.Prediction `json:"expectedOnItsNodes,omitempty"`
 }
 
 // conclude compares the phases with the simulation and writes the summary.
 func (o *speconRealOptions) conclude(cmd *cobra.Command, began time.Time, played map[clusterrun.Phase]clusterrun.Played) error {
-	goals, expected, err := o.compare(cmd, played)
+	details := speconRealDetails{Jobs: o.bench.Jobs, Played: played}
+	goals, err := o.compare(cmd, &details)
 	if err != nil {
 		return err
 	}
@@ -156,7 +166,7 @@ func (o *speconRealOptions) conclude(cmd *cobra.Command, began time.Time, played
 	summary := results.Summary{
 		Name: "specon-real", Quick: o.quick, Commit: o.commit, Date: began.UTC().Truncate(time.Second), Machine: results.ThisMachine(nil),
 		Seeds: []uint32{uint32(o.seed)}, Command: results.Command("bench-specon-real", cmd.Flags(), "name", "out"),
-		Settings: settings, Goals: goals, Details: speconRealDetails{Jobs: o.bench.Jobs, Played: played, Expected: expected},
+		Settings: settings, Goals: goals, Details: details,
 	}
 	summary.Took("all", time.Since(began))
 	return o.write(cmd, summary)

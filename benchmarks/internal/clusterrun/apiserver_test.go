@@ -40,14 +40,17 @@ func TestPlayer_OnAStockAPIServer(t *testing.T) {
 	setup := training.Setup{Namespace: "jobs", Run: "run-1", Image: "torch:1", Python: "python3", MachineFolders: training.MachineFolders()}
 	p := player{connection: connection, setup: setup, checkpoints: "/checkpoints", say: t.Logf}
 	p.began, p.submitted, p.ended = time.Now(), map[string]bool{}, map[string]time.Duration{}
-	p.result = Played{Phase: Alone, Seconds: map[string]float64{}}
+	p.result = Played{Phase: Alone, Seconds: map[string]float64{}, Pods: map[string]Pod{}}
 	starts := Alone.starts(Schedule(1), 3)
 	require.NoError(t, p.look(t.Context(), starts))
 	require.Len(t, p.submitted, 3, "one for each node")
 	end(t, client, starts[0].Name)
+	require.ErrorContains(t, p.look(t.Context(), starts), "none of its 0 pods has succeeded")
+	succeed(t, client, starts[0].Name)
 	require.NoError(t, p.look(t.Context(), starts))
 	require.Len(t, p.submitted, 4, "the next one on the node of the one that has ended")
 	require.InDelta(t, 30, p.result.Seconds[starts[0].Name], 0)
+	require.Equal(t, "node-1", p.result.Pods[starts[0].Name].Node)
 	require.NoError(t, p.look(t.Context(), starts))
 	require.Len(t, p.submitted, 4)
 }
@@ -64,6 +67,21 @@ func end(t *testing.T, client kubernetes.Interface, name string) {
 		j.Status.Conditions = append(j.Status.Conditions, batchv1.JobCondition{Type: c, Status: corev1.ConditionTrue, LastTransitionTime: at})
 	}
 	_, err = jobs.UpdateStatus(t.Context(), j, metav1.UpdateOptions{})
+	require.NoError(t, err)
+}
+
+// succeed adds a pod in which a Job has ended.
+func succeed(t *testing.T, client kubernetes.Interface, name string) {
+	pods := client.CoreV1().Pods("jobs")
+	pod, err := pods.Create(t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{batchv1.JobNameLabel: name}},
+		Spec:       corev1.PodSpec{NodeName: "node-1", Containers: []corev1.Container{{Name: "train", Image: "torch:1"}}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	pod.Status.Phase = corev1.PodSucceeded
+	end := &corev1.ContainerStateTerminated{StartedAt: pod.CreationTimestamp, FinishedAt: pod.CreationTimestamp}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "train", Image: "torch:1", State: corev1.ContainerState{Terminated: end}}}
+	_, err = pods.UpdateStatus(t.Context(), pod, metav1.UpdateOptions{})
 	require.NoError(t, err)
 }
 

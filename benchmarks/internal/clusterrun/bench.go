@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strconv"
 	"time"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/cluster"
@@ -158,7 +159,7 @@ func (b *Bench) ready(ctx context.Context, run *demo.Run, phase Phase) (err erro
 		return err
 	}
 	for i := range b.Local.Nodes {
-		if err := b.share.limit(b.Cgroups, b.Local.Name, fmt.Sprintf("node-%d", i+1)); err != nil {
+		if err := b.share.limit(b.Cgroups, b.Local.Name, nodePrefix+strconv.Itoa(i+1)); err != nil {
 			return err
 		}
 	}

@@ -185,30 +185,6 @@ func TestCompletion(t *testing.T) {
 	require.Equal(t, "BackoffLimitExceeded: no more", failed)
 }
 
-func TestSolos(t *testing.T) {
-	all := workload.Workload{{Name: "a", Kind: "gru", Steps: 1000, Arrival: 3 * time.Second}}
-	solos, err := Solos(all, Played{Seconds: map[string]float64{"a": 42}})
-	require.NoError(t, err)
-	require.Equal(t, []clustersim.Solo{{Kind: "gru", Arrival: 3, Seconds: 42, Length: 0.5}}, solos)
-	_, err = Solos(all, Played{})
-	require.ErrorContains(t, err, "a has not run alone")
-	require.InDelta(t, 15, Usual(workload.Workload{{Name: "a", Kind: "gru", Steps: 1000, Batch: 32}}).Seconds["a"], 1e-9)
-}
-
-// Node-2 runs c, a and d: 54 s one after the other, and 59.4 s at the same time, where two of three slices are another job's.
-func TestSwitching(t *testing.T) {
-	all := workload.Workload{{Name: "a", Steps: 10}, {Name: "b", Steps: 50}, {Name: "c", Steps: 30}, {Name: "d", Steps: 10}}
-	alone := Played{Seconds: map[string]float64{"a": 9, "b": 50, "c": 30, "d": 15}}
-	together := Played{Seconds: map[string]float64{"a": 20, "b": 59, "c": 59.4, "d": 22}}
-	cost, err := Switching(all, 2, alone, together)
-	require.NoError(t, err)
-	require.InDelta(t, 0.15, cost, 1e-9)
-	_, err = Switching(all, 2, alone, Played{})
-	require.ErrorContains(t, err, "b has not run both alone and together")
-	_, err = Switching(all[:2], 2, alone, together)
-	require.ErrorContains(t, err, "no node has run several jobs")
-}
-
 func TestGoals_CountWhatIsWithin(t *testing.T) {
 	before := Played{Seconds: map[string]float64{"a": 100, "b": 200}, Makespan: 210}
 	after := Played{Seconds: map[string]float64{"a": 90, "b": 150}, Makespan: 200, Moves: []string{"b: moved"}}
@@ -221,7 +197,7 @@ func TestGoals_CountWhatIsWithin(t *testing.T) {
 		MakespanChange:    clustersim.Range{Low: -10, High: 10},
 		Moves:             clustersim.Range{High: 2},
 	}
-	goals, err := Goals(before, after, 0.1, expected)
+	goals, err := Goals(before, after, clustersim.Nodes{Switching: 0.1}, expected, nil)
 	require.NoError(t, err)
 	last := goals[len(goals)-1]
 	require.Equal(t, within+": real", last.Name)
@@ -229,9 +205,16 @@ func TestGoals_CountWhatIsWithin(t *testing.T) {
 	require.False(t, *last.Met)
 	require.Equal(t, "cost of a switch between jobs", goals[0].Name)
 	require.InDelta(t, 10, goals[0].Value, 1e-9)
-	require.Equal(t, "mean completion, default: real", goals[1].Name)
-	require.InDelta(t, 150, goals[1].Value, 1e-9)
-	require.InDelta(t, 140, goals[2].Low, 1e-9)
-	_, err = Goals(before, Played{}, 0.1, expected)
+	require.Equal(t, "mean completion, default: real", goals[3].Name)
+	require.InDelta(t, 150, goals[3].Value, 1e-9)
+	require.InDelta(t, 140, goals[4].Low, 1e-9)
+	require.Equal(t, "makespan, default: real", goals[5].Name)
+	placed := clustersim.Prediction{DefaultCompletion: clustersim.Range{Median: 151}}
+	goals, err = Goals(before, after, clustersim.Nodes{}, expected, &placed)
+	require.NoError(t, err)
+	require.Equal(t, "mean completion, default: simulated on the nodes of the run", goals[5].Name)
+	require.InDelta(t, 151, goals[5].Value, 1e-9)
+	require.InDelta(t, 6, goals[len(goals)-1].Value, 0, "it does not count")
+	_, err = Goals(before, Played{}, clustersim.Nodes{}, expected, nil)
 	require.Error(t, err)
 }

@@ -5,7 +5,8 @@
 //
 // # Phases
 //
-//	alone     each job has a node to itself: its length, which the simulator is given
+//	alone     each job has a node to itself: how long it computes, and how long a pod takes to start and to end,
+//	          which the simulator is given
 //	together  the jobs that a node has run one after the other run at the same time: the cost of a switch between
 //	          jobs, which the simulator is given too
 //	default   the jobs arrive, kube-scheduler spreads them, nodes share fairly, and nothing moves
@@ -21,10 +22,8 @@
 //
 // # What is compared
 //
-// The simulator gets the jobs' arrivals, kinds and lengths alone, and the cost of a switch, and draws what is not known: which of equal
-// nodes a job is placed on, how far a length is off, and the loss. Of its runs, 95 % are in the interval of a figure. A real run within it
-// does not prove the simulator right; one outside of it shows that something is missing.
-//
-// A length alone is that of a pod, with its start and its end. On a shared node other jobs compute meanwhile, and the simulator does not
-// know that.
+// The simulator gets the jobs' arrivals, kinds and lengths alone, the cost of a switch, and the times in which a pod starts and ends, when
+// other jobs of its node compute. It draws what is not known: which of equal nodes a job is placed on, how far a length is off, and the
+// loss. Of its runs, 95 % are in the interval of a figure. A real run within it does not prove the simulator right; one outside of it
+// shows that something is missing.
 package clusterrun

@@ -1,8 +1,8 @@
 package clusterrun
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
@@ -40,6 +40,9 @@ func (p Phase) extender(checkpoints string) map[string]string {
 	return map[string]string{"TRELLIS_POLICY": "spread", "TRELLIS_MOVES": "off", "TRELLIS_SHARED_HOST_PATHS": checkpoints}
 }
 
+// nodePrefix and a number from 1 are the name of a node of a local cluster.
+const nodePrefix = "node-"
+
 // start is when a job is submitted in a phase: at a time since the start, after another job has ended, or both.
 type start struct {
 	workload.Job
@@ -61,7 +64,7 @@ func (p Phase) starts(all workload.Workload, nodes int) []start {
 	slices.SortStableFunc(starts, func(a, b start) int { return b.Steps - a.Steps })
 	for i := range starts {
 		n := slices.Index(steps, slices.Min(steps))
-		starts[i].Arrival, starts[i].node = 0, fmt.Sprintf("node-%d", n+1)
+		starts[i].Arrival, starts[i].node = 0, nodePrefix+strconv.Itoa(n+1)
 		if p == Alone {
 			starts[i].after = last[n]
 		}

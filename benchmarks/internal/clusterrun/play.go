@@ -21,6 +21,8 @@ type Played struct {
 	Phase Phase `json:"phase"`
 	// Seconds are from the creation of each job to its end, by name.
 	Seconds map[string]float64 `json:"seconds"`
+	// Pods are those in which the jobs have ended, by name of the job.
+	Pods map[string]Pod `json:"pods,omitempty"`
 	// Moves are the events Moved.
 	Moves []string `json:"moves,omitempty"`
 	// Makespan is the time from the first arrival to the last end, in seconds.
@@ -53,7 +55,7 @@ type player struct {
 // play submits the jobs as they are due, until all have ended.
 func (p *player) play(ctx context.Context, phase Phase, starts []start) (Played, error) {
 	p.began, p.submitted, p.ended = time.Now(), map[string]bool{}, map[string]time.Duration{}
-	p.result = Played{Phase: phase, Seconds: map[string]float64{}}
+	p.result = Played{Phase: phase, Seconds: map[string]float64{}, Pods: map[string]Pod{}}
 	good := time.Now()
 	for len(p.ended) < len(starts) {
 		err := p.look(ctx, starts)
@@ -88,11 +90,16 @@ func (p *player) look(ctx context.Context, starts []start) error {
 		if failed != "" {
 			return failure{fmt.Sprintf("job %s has failed: %s", j.Name, failed)}
 		}
-		if _, known := p.ended[j.Name]; ended && !known {
-			p.ended[j.Name] = took
-			p.result.Seconds[j.Name] = took.Seconds()
-			p.say("%s: %s after %s", p.result.Phase, j.Name, took)
+		if _, known := p.ended[j.Name]; !ended || known {
+			continue
 		}
+		pod, err := p.lastPod(ctx, j)
+		if err != nil {
+			return err
+		}
+		p.ended[j.Name] = took
+		p.result.Seconds[j.Name], p.result.Pods[j.Name] = took.Seconds(), pod
+		p.say("%s: %s after %s on %s", p.result.Phase, j.Name, took, pod.Node)
 	}
 	for _, s := range starts {
 		if p.submitted[s.Name] || !s.due(time.Since(p.began), p.ended) {
