@@ -66,13 +66,17 @@ type Prediction struct {
 	Low, High growth.Slowdown
 }
 
-// PredictionOf returns the slowdown of a job whose speed, relative to computing alone, is known with a standard deviation.
+// PredictionOf returns the slowdown of a job whose speed, relative to computing alone, is known with a standard deviation. A job that was
+// seen to do nothing next to others has the largest slowdown that is predicted.
 func PredictionOf(speed, deviation float64) Prediction {
-	mean := 1 / speed
-	p := Prediction{Mean: growth.Slowdown(mean), Deviation: growth.Slowdown(deviation * mean * mean)}
-	p.Low = growth.Slowdown(1 / min(1, speed+quantile90*deviation))
-	p.High = growth.Slowdown(1 / max(speed-quantile90*deviation, 1/(1+maxExcess)))
-	return p
+	const slowest = 1.0 / (1 + maxExcess)
+	mean := 1 / max(speed, slowest)
+	return Prediction{
+		Mean:      growth.Slowdown(mean),
+		Deviation: growth.Slowdown(min(deviation*mean*mean, maxExcess)),
+		Low:       growth.Slowdown(1 / max(min(1, speed+quantile90*deviation), slowest)),
+		High:      growth.Slowdown(1 / max(speed-quantile90*deviation, slowest)),
+	}
 }
 
 // Cautious returns the mean plus one standard deviation.

@@ -1,6 +1,7 @@
 package interference_test
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -62,5 +63,20 @@ func TestModel_SlowdownGrowsWithTheOtherJobs(t *testing.T) {
 		require.GreaterOrEqual(t, few.Mean, growth.Slowdown(1))
 		require.GreaterOrEqual(t, many.Mean, few.Mean)
 		require.GreaterOrEqual(t, many.Deviation, few.Deviation)
+	}
+}
+
+func TestPredictionOf(t *testing.T) {
+	p := interference.PredictionOf(0.5, 0.05)
+	require.InDelta(t, 2, float64(p.Mean), 1e-9)
+	require.InDelta(t, 0.2, float64(p.Deviation), 1e-9)
+	require.InDelta(t, 1/0.564, float64(p.Low), 0.01)
+	require.InDelta(t, 1/0.436, float64(p.High), 0.01)
+	for _, deviation := range []float64{0, 0.3} { // seen to do nothing next to others
+		p = interference.PredictionOf(0, deviation)
+		_, err := json.Marshal(p)
+		require.NoError(t, err, "an event and --explain have it")
+		require.InDelta(t, 32, float64(p.Mean), 1e-9)
+		require.LessOrEqual(t, p.Low, p.High)
 	}
 }
