@@ -39,6 +39,10 @@ type Account struct {
 	Speedup float64 `json:"speedup,omitempty"`
 	// Overlap is that of the last decision.
 	Overlap Overlap `json:"overlap,omitzero"`
+	// Starting is set until a job on GPUs has used or awaited them for the first time (starting.go).
+	Starting bool `json:"starting,omitempty"`
+	// Idle is the time since the last decision in which it did not, in seconds: fair sharing passes it over.
+	Idle float64 `json:"-"`
 	// Paused is set if the job has been paused since the last decision.
 	Paused bool `json:"paused,omitempty"`
 	// Ended is set once the job has ended on the real node.
@@ -81,6 +85,7 @@ func (a Account) active() bool {
 func (a Account) update(j Job, seen observation) Account {
 	used, counter := a.usedSince(j)
 	wait := a.waitFraction(j, seen.seconds)
+	a.start(j, float64(used), seen.elapsed)
 	a.RealWork += used
 	a.Counter = counter
 	a.Remaining, a.Doubtful = j.Remaining, j.Doubtful

@@ -57,7 +57,7 @@ func ExpectFair(c Config, jobs []Job) []End {
 
 // simulate returns the work of the jobs over time, from 0 now.
 func simulate(c Config, s State, jobs []Job) forecast {
-	s.Accounts = maps.Clone(s.Accounts)
+	s = s.started()
 	for id, a := range s.Accounts {
 		a.Doubtful = false // the ends are by what is known, right or wrong
 		s.Accounts[id] = a

@@ -39,12 +39,9 @@ func fairRates(accounts []Account, cores float64) []float64 {
 // job that reaches its size ends.
 func (s State) advanceFair(cores, seconds float64) {
 	for seconds > epsilon {
-		ids, accounts := s.sorted(Account.active)
-		if len(ids) == 0 {
-			return
-		}
+		ids, accounts := s.sorted(Account.shares)
+		step := min(seconds, s.nextStart())
 		rates := fairRates(accounts, cores)
-		step := seconds
 		for i, a := range accounts {
 			_, size := a.size()
 			step = min(step, float64(size-a.FairWork)/rates[i])
@@ -57,6 +54,7 @@ func (s State) advanceFair(cores, seconds float64) {
 			}
 			s.Accounts[ids[i]] = a
 		}
+		s.passOver(step)
 		seconds -= step
 	}
 }

@@ -184,15 +184,17 @@ func (q question) lacking(set []growth.PodUID, pause bool) float64 {
 	return t.lacking(job)
 }
 
-// lacking returns the work that lacks for a job's deadline, after the deadlines that come before it (byDeadline).
+// lacking returns the work that lacks for a job's deadline, after the deadlines that come before it (byDeadline). These are served as Decide
+// serves them.
 func (t *instance) lacking(job int) float64 {
-	p := t.plan(t.horizon())
+	horizon := t.horizon()
+	p := t.plan(horizon)
 	t.makeFeasible(p)
 	for _, i := range t.byDeadline() {
 		if i == job {
 			return t.dueBy(p, job, t.toDeadline(job), float64(t.jobs[job].Deadline.Work.Likely))
 		}
-		t.dueBy(p, i, t.toDeadline(i), float64(t.jobs[i].Deadline.Work.Likely))
+		t.serveDeadline(p, i, horizon)
 	}
 	return 0
 }

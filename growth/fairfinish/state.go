@@ -97,7 +97,7 @@ func (s State) next(c Config, now time.Time, jobs []Job) State {
 	for _, j := range jobs {
 		// A job whose account has ended is new, too: its pod was taken for ended, and runs again.
 		if a, known := n.Accounts[j.ID]; (!known || a.Ended) && !j.Finished {
-			n.Accounts[j.ID] = Account{Counter: j.Used}.update(j, observation{cores: seen.cores})
+			n.Accounts[j.ID] = Account{Counter: j.Used, Starting: j.starts()}.update(j, observation{cores: seen.cores})
 		}
 		if a, known := n.Accounts[j.ID]; known {
 			a.Paused = j.Paused // from now on

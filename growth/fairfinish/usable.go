@@ -19,8 +19,8 @@ const (
 
 // observation is what the time since the last decision has shown about all jobs together.
 type observation struct {
-	// seconds is the length of that time; 0 if it was too short to learn from.
-	seconds float64
+	// elapsed is the length of that time, and seconds the same; 0 if it was too short to learn from.
+	elapsed, seconds float64
 	// idle is set if much of the node was unused, so that no job was constrained.
 	idle bool
 	// topUse is the largest fraction of its grant that any job used. It is below 1 if other processes take part of the
@@ -34,7 +34,7 @@ type observation struct {
 // observe compares the usage of the jobs with their grants.
 func (s State) observe(c Config, jobs []Job, seconds float64) observation {
 	cores := c.Cores.Cores()
-	seen := observation{cores: cores}
+	seen := observation{elapsed: seconds, cores: cores}
 	if s.Served > 0 {
 		seen.cores = s.Served * cores
 	}
