@@ -296,3 +296,20 @@ func TestGiveWay(t *testing.T) {
 		})
 	}
 }
+
+// An earlier deadline that is served in part takes what it gets: 66 of the 75 core-seconds that are due in 100 s, next to a job of unknown
+// size. In the 180 s of the later one, 54 core-seconds are left for its 80; 75 without the earlier deadline.
+func TestGiveWay_AfterADeadlineThatIsServedInPart(t *testing.T) {
+	c := config(fairfinish.Finish, 1)
+	lacking := func(earlier fairfinish.UserDeadline) float64 {
+		jobs := []fairfinish.Job{
+			{ID: "earlier", Remaining: remaining.Exact(75), Deadline: earlier},
+			{ID: "later", Remaining: remaining.Exact(80), Deadline: fairfinish.UserDeadline{At: at(180), Work: remaining.Exact(80)}},
+			{ID: "unknown"},
+		}
+		s, _ := fairfinish.Decide(c, fairfinish.State{}, at(0), jobs)
+		return float64(fairfinish.GiveWay(c, s, jobs, "later").Lacking)
+	}
+	require.InDelta(t, 5, lacking(fairfinish.UserDeadline{}), 1e-3)
+	require.InDelta(t, 26, lacking(fairfinish.UserDeadline{At: at(100), Work: remaining.Exact(75)}), 5)
+}
