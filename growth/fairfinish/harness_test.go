@@ -20,19 +20,29 @@ var epoch = time.Unix(1_700_000_000, 0).UTC()
 
 func at(seconds float64) time.Time { return epoch.Add(growth.Seconds(seconds).Duration()) }
 
-// task is a job with its true size. Work is in core-seconds, times are in seconds.
+// task is a job with its true size. Work is in core-seconds, times are in seconds. A task that loads its program is on a GPU, which it
+// neither uses nor awaits before that is over; its work is in GPU-seconds.
 type task struct {
 	arrival, work, target, limit, weight float64
-	done, end                            float64
+	loading                              float64
+	done, waited, end                    float64
 }
 
 func (k *task) job(i int) fairfinish.Job {
-	return fairfinish.Job{
+	j := fairfinish.Job{
 		ID: growth.PodUID("job-" + strconv.Itoa(i)), Used: growth.Work(k.done), Weight: k.weight, Limit: growth.MilliCPU(1000 * k.limit),
 		Remaining: remaining.Exact(growth.Work(k.work - k.done)), ToTarget: remaining.Exact(growth.Work(max(0, k.target-k.done))),
 		Finished: k.end > 0,
 	}
+	if k.loading > 0 {
+		j.On, j.CPUWait, j.CPUWaitKnown = []growth.GPU{"gpu"}, growth.Seconds(k.waited), true
+		j.Remaining.Unit, j.ToTarget.Unit, j.Deadline.Work.Unit = growth.GPUSecond, growth.GPUSecond, growth.GPUSecond
+	}
+	return j
 }
+
+// computes reports whether the task has loaded its program.
+func (k *task) computes(now float64) bool { return now > k.arrival+k.loading-1e-9 }
 
 // first returns the job with the largest share.
 func first(d fairfinish.Decision) growth.PodUID {
@@ -96,12 +106,24 @@ func run(t *testing.T, cores float64, tasks []task, decide decider) []task {
 		shares, soon := decide(now, jobs)
 		next = min(next, soon)
 		var limits []float64
-		for _, i := range here {
+		for k, i := range here {
 			limits = append(limits, tasks[i].limit)
+			switch {
+			case !tasks[i].computes(now): // others get its part
+				shares[k] = 0
+				next = min(next, tasks[i].arrival+tasks[i].loading-now)
+			case tasks[i].loading > 0: // it gets what others leave
+				shares[k] = max(shares[k], 1e-6)
+			}
 		}
 		rates := split(cores, shares, limits)
 		for k, i := range here {
 			next = min(next, (tasks[i].work-tasks[i].done)/rates[k])
+		}
+		for k, i := range here {
+			if tasks[i].computes(now) {
+				tasks[i].waited += (1 - rates[k]) * next
+			}
 		}
 		now += next
 		for k, i := range here {
