@@ -23,11 +23,13 @@ type Sample struct {
 	GPUs []growth.GPU    `json:"gpus"`
 
 	// Progress, from the job's own reports.
-	Step       int64   `json:"step"`
-	Epoch      int64   `json:"epoch,omitempty"`
-	TotalSteps int64   `json:"totalSteps,omitempty"`
-	Metric     string  `json:"metric,omitempty"`
-	Value      float64 `json:"value,omitempty"`
+	Step       int64 `json:"step"`
+	Epoch      int64 `json:"epoch,omitempty"`
+	TotalSteps int64 `json:"totalSteps,omitempty"`
+	// Done is the number of steps since the job's start, of a job that numbers its Step per epoch; absent for others.
+	Done   int64   `json:"stepsDone,omitempty"`
+	Metric string  `json:"metric,omitempty"`
+	Value  float64 `json:"value,omitempty"`
 	// Reported is false until the first report. A job without a report is never Converged.
 	Reported bool `json:"reported"`
 
@@ -103,6 +105,9 @@ type Sample struct {
 	// Tunable lists what the user permits Trellis to change.
 	Tunable []string `json:"tunable,omitempty"`
 }
+
+// Steps returns the steps that the job has made since its start.
+func (s Sample) Steps() int64 { return max(s.Step, s.Done) }
 
 // Checkpoint is a file with the state of a job.
 type Checkpoint struct {

@@ -138,7 +138,7 @@ type Speeds struct {
 	Sets []interference.Measurement `json:"sets"`
 }
 
-// Width is a recommended number of workers. Changes counts the recommendations so far.
+// Width is a recommended number of workers; 0 once nothing is recommended any more. Changes counts the recommendations so far.
 type Width struct {
 	elastic.Recommendation
 	Changes int `json:"changes"`

@@ -5,7 +5,7 @@ import "github.com/trellis-gpu/trellis/growth"
 // Status says whether a job is expected to end before its deadline.
 type Status string
 
-// All statuses. Met and Missed are final.
+// All statuses. Met and Missed are final, as long as the deadline is the same.
 const (
 	Unknown    Status = "unknown"
 	OnTime     Status = "in time"

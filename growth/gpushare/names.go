@@ -25,7 +25,7 @@ const (
 	// ProgressAnnotation is the source of progress reports: "socket", "log:<regexp>" or "file:<path>".
 	ProgressAnnotation = "gpushare/progress"
 	// TuneAnnotation lists the settings that Trellis may change while the job runs: "cpu", "loaders", "batch-size",
-	// "gpu-time", "resources", or "none".
+	// "gpu-time", "resources", "workers", or "none".
 	TuneAnnotation = "gpushare/tune"
 	// CheckpointAnnotation is how the job saves on request: "socket" (default: by the function that it registers with the shim),
 	// "signal:SIGUSR1" or "signal:SIGUSR1:PROCESS" (it writes a file when it receives the signal), or "none".

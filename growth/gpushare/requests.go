@@ -94,6 +94,12 @@ func ParsePaused(value string) (paused bool, err error) {
 	return false, fmt.Errorf("annotation %s: %q is neither \"true\" nor \"false\"", PausedAnnotation, value)
 }
 
+// IsPaused reports whether the user of a pod wants its job to be paused.
+func IsPaused(annotations map[string]string) bool {
+	paused, err := ParsePaused(annotations[PausedAnnotation])
+	return err == nil && paused
+}
+
 var savePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:+-]{0,63}$`)
 
 // CheckSave returns an error for an invalid value of SaveAnnotation, which may change while the pod runs.

@@ -60,6 +60,9 @@ const (
 	TuneWorkers Knob = "workers"
 )
 
+// TuneNone is the value of TuneAnnotation that permits nothing.
+const TuneNone = "none"
+
 // Allows reports whether Trellis may turn a knob.
 func (s Spec) Allows(knob Knob) bool { return slices.Contains(s.Tune, knob) }
 
@@ -111,17 +114,6 @@ func RequestsShare(annotations map[string]string) bool {
 	_, asks := annotations[MemoryAnnotation]
 	_, static := annotations[mirrorAnnotation]
 	return asks && !static
-}
-
-// Unannotated reports whether a pod has none of the user's annotations. Such a pod may still request GPU memory on one
-// GPU by its containers' limits, like pods that were written for other GPU sharing systems.
-func Unannotated(annotations map[string]string) bool {
-	for _, name := range UserAnnotations() {
-		if _, ok := annotations[name]; ok {
-			return false
-		}
-	}
-	return true
 }
 
 // Parse parses a pod's annotations. Its errors become events. They name the annotation, quote the value, and describe
@@ -263,7 +255,7 @@ func parseTune(value string, s *Spec) error {
 	case "":
 		s.Tune = []Knob{TuneCPU, TuneLoaders, TuneGPUTime}
 		return nil
-	case "none":
+	case TuneNone:
 		s.Tune = nil
 		return nil
 	}

@@ -82,17 +82,12 @@ func Read(pod *corev1.Pod, resource corev1.ResourceName) (Pod, bool) {
 		p.Priority = *pod.Spec.Priority
 	}
 	p.CPU, p.Memory = Lasting(pod)
-	p.Request = placement.Request{Count: 1, Containers: containers} // from the limits alone
-	if gpushare.Unannotated(pod.Annotations) {
-		return p, true
-	}
-	annotations, err := gpushare.Parse(pod.Annotations)
-	if err != nil {
-		p.Invalid = err
-	}
-	p.Elastic = annotations.Elastic.Valid() && annotations.Allows(gpushare.TuneWorkers)
-	p.Request.Memory, p.Request.Count = annotations.Memory, max(1, annotations.Count)
-	p.CannotSave = annotations.Checkpoint == gpushare.CheckpointNone
+	spec, err := Spec(pod)
+	// Without the annotation the memory is 0, and the containers' limits are the request.
+	p.Request = placement.Request{Memory: spec.Memory, Count: max(1, spec.Count), Containers: containers}
+	p.Elastic = spec.Elastic.Valid() && spec.Allows(gpushare.TuneWorkers)
+	p.CannotSave = spec.Checkpoint == gpushare.CheckpointNone
+	p.Invalid = err
 	return p, true
 }
 

@@ -87,3 +87,48 @@ func TestRead_Requests(t *testing.T) {
 		})
 	}
 }
+
+// A pod that asks by its containers' limits alone holds that memory, on one GPU, also after its user has annotated it.
+func TestRead_KeepsTheRequestByLimits(t *testing.T) {
+	for name, tc := range map[string]struct {
+		annotations         map[string]string
+		cannotSave, elastic bool
+		invalid             string
+	}{
+		"no annotation":       {},
+		"it is paused":        {annotations: map[string]string{gpushare.PausedAnnotation: "true"}},
+		"it is asked to save": {annotations: map[string]string{gpushare.SaveAnnotation: "now"}},
+		"it is asked to move": {annotations: map[string]string{gpushare.MoveAnnotation: "any"}},
+		"it has a deadline":   {annotations: map[string]string{gpushare.DeadlineAnnotation: "6h"}},
+		"it cannot save":      {annotations: map[string]string{gpushare.CheckpointAnnotation: "none"}, cannotSave: true},
+		"it is elastic": {
+			annotations: map[string]string{gpushare.ElasticAnnotation: "1-4", gpushare.TuneAnnotation: "workers"}, elastic: true,
+		},
+		"one GPU": {annotations: map[string]string{gpushare.CountAnnotation: "1"}},
+		"several GPUs, without the memory on each": {
+			annotations: map[string]string{gpushare.CountAnnotation: "2"}, invalid: "annotation gpushare/gpu-mem is missing",
+		},
+		"an invalid value": {
+			annotations: map[string]string{gpushare.PriorityAnnotation: "20"}, invalid: "annotation gpushare/priority",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pod()
+			p.Annotations = tc.annotations
+			got, requests := request.Read(p, gpushare.Resource)
+			require.True(t, requests)
+			require.Equal(t, placement.Request{Count: 1, Containers: []placement.Container{
+				{Name: "cache", Units: 2, Role: placement.Sidecar}, {Name: "warm", Units: 4, Role: placement.Init}, {Name: "train", Units: 14},
+			}}, got.Request)
+			memory, status := got.Request.MemoryPerGPU(growth.GiB)
+			require.True(t, status.Fits(), status.Reason)
+			require.Equal(t, 16*growth.GiB, memory)
+			require.Equal(t, []bool{tc.cannotSave, tc.elastic}, []bool{got.CannotSave, got.Elastic})
+			if tc.invalid == "" {
+				require.NoError(t, got.Invalid)
+				return
+			}
+			require.ErrorContains(t, got.Invalid, tc.invalid)
+		})
+	}
+}
