@@ -27,7 +27,7 @@ func (l Limits) Decide(
 func giveBack(gangs []Gang, nodes map[growth.NodeName]placement.Node) map[growth.NodeName]placement.Node {
 	free := maps.Clone(nodes)
 	for _, g := range gangs {
-		if g.running() || g.full() {
+		if g.Running() || g.full() {
 			continue
 		}
 		for _, p := range g.Pods {
@@ -41,7 +41,7 @@ func giveBack(gangs []Gang, nodes map[growth.NodeName]placement.Node) map[growth
 
 // decide decides about one gang, and takes its room.
 func (l Limits) decide(now time.Time, g Gang, r room) Decision {
-	if g.running() {
+	if g.Running() {
 		return Decision{Gang: g.Name, MayBind: true, Room: g.reserved(), Fit: len(g.Pods)}
 	}
 	d := Decision{Gang: g.Name, Missing: max(0, g.Size-len(g.Pods)), State: State{Rests: g.State.Rests, Barred: g.State.Barred}}
@@ -77,7 +77,7 @@ func (l Limits) full(now time.Time, s State) State {
 	if next.Full.IsZero() {
 		next.Full = now
 	}
-	if now.Sub(next.Full) >= l.Hold || now.Sub(next.Held) >= 2*l.Hold {
+	if now.Sub(next.Full) >= l.Hold || now.Sub(next.Held) >= l.Longest() {
 		return State{Rests: now.Add(l.Rest), Barred: true}
 	}
 	return next
@@ -96,8 +96,8 @@ func (l Limits) partial(now time.Time, s State) State {
 	return State{Held: s.Held}
 }
 
-// running reports whether a pod of the gang is bound: the gang has been placed.
-func (g Gang) running() bool {
+// Running reports whether a pod of the gang is bound: the gang has been placed.
+func (g Gang) Running() bool {
 	return slices.ContainsFunc(g.Pods, func(p Pod) bool { return p.Bound })
 }
 

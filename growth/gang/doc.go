@@ -14,6 +14,8 @@
 // A gang that rests is placed as soon as all of its pods fit at once. One whose pods all had room, and were not bound in time,
 // rests without exception: something that this package does not see keeps a pod from its node.
 //
+// One pass decides about a limited number of gangs (Window): about all that hold room, and about the others in turn.
+//
 // # Gangs that run
 //
 // A gang with a pod on a node has been placed. A pod that is created for it later, in place of one that has failed, is placed

@@ -56,6 +56,9 @@ type Limits struct {
 // DefaultLimits returns the limits in use. A reservation on the bus outlives both phases of Hold.
 func DefaultLimits() Limits { return Limits{Hold: 2 * time.Minute, Rest: 2 * time.Minute} }
 
+// Longest is how long a gang holds room at most: first for a part of its pods, then for all of them.
+func (l Limits) Longest() time.Duration { return 2 * l.Hold }
+
 // Decision is about one gang.
 type Decision struct {
 	Gang string

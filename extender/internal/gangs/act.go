@@ -17,16 +17,17 @@ import (
 )
 
 // release releases the reservations that a gang is not to have.
-func (p *Placer) release(ctx context.Context, j *job, d gang.Decision) {
+func (p *Placer) release(ctx context.Context, j *job, d gang.Decision, now time.Time) {
 	j.known.state = d.State
 	for i := range j.Pods {
 		member := &j.Pods[i]
-		if member.Node == "" || member.Bound || d.Room[member.UID] == member.Node {
+		if member.Node == "" || member.Bound || d.Room[member.UID] == member.Node || !p.mayRelease(j, member.UID, now) {
 			continue
 		}
 		p.setRoom(member.UID, gang.Room{Wait: wait(j, d, p.Limits)})
 		p.Rooms.Release(ctx, j.pods[member.UID].Ref, member.Node)
 		member.Node = ""
+		delete(j.known.held, member.UID)
 		delete(j.known.woken, member.UID)
 	}
 }
@@ -36,9 +37,15 @@ func (p *Placer) follow(ctx context.Context, j *job, d gang.Decision, now time.T
 	complete := true
 	for _, member := range j.Pods {
 		node := d.Room[member.UID]
-		if member.Bound || node == member.Node {
+		if member.Bound || node == "" || node == member.Node {
 			continue
 		}
+		if member.Node != "" {
+			complete = false // another replica has reserved elsewhere for it
+			continue
+		}
+		// A reservation that fails may have been written all the same.
+		j.known.held[member.UID] = holding{node: node, since: now}
 		if _, _, err := p.Rooms.Reserve(ctx, j.pods[member.UID], node); err != nil {
 			p.Log.Debug("no room yet for a pod of a gang", "pod", j.pods[member.UID].Ref, "node", node, "err", err)
 			complete = false

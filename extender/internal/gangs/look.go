@@ -1,7 +1,6 @@
 package gangs
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"time"
@@ -21,8 +20,8 @@ type job struct {
 	known *known
 }
 
-// find returns the gangs that have a pod without a node, by name, and forgets all others.
-func (p *Placer) find(ctx context.Context, snapshot *cache.Snapshot, now time.Time) map[string]*job {
+// find returns the gangs that have a pod without a node, in their order, and forgets all others.
+func (p *Placer) find(snapshot *cache.Snapshot) []*job {
 	all := map[string][]request.Pod{}
 	for _, pod := range snapshot.Pods.All() {
 		if pod.Gang.Name != "" && pod.Invalid == nil {
@@ -30,28 +29,23 @@ func (p *Placer) find(ctx context.Context, snapshot *cache.Snapshot, now time.Ti
 		}
 	}
 	var waiting []*job
-	for name, pods := range all {
-		if j := newJob(name, pods); j.waits() {
-			waiting = append(waiting, j)
-		}
-	}
-	slices.SortFunc(waiting, func(a, b *job) int { return gang.Compare(a.Gang, b.Gang) })
-	waiting = waiting[:min(len(waiting), maxGangs)]
-	remembered, jobs := p.gangs, map[string]*job{}
+	remembered := p.gangs
 	p.gangs = map[string]*known{}
-	for _, j := range waiting {
-		k := remembered[j.Name]
+	for name, pods := range all {
+		j := newJob(name, pods)
+		if !j.waits() {
+			continue
+		}
+		k := remembered[name]
 		if k == nil {
 			k = &known{woken: map[growth.PodUID]growth.NodeName{}}
 		}
-		p.gangs[j.Name] = k
+		p.gangs[name] = k
 		j.known, j.State = k, k.state
-		if j.Size = p.sizeOf(ctx, j, now); j.Size > 1 {
-			jobs[j.Name] = j
-		}
+		waiting = append(waiting, j)
 	}
-	p.forget(snapshot, waiting, len(jobs), now)
-	return jobs
+	slices.SortFunc(waiting, func(a, b *job) int { return gang.Compare(a.Gang, b.Gang) })
+	return waiting
 }
 
 // newJob returns the gang of pods with one name. Pods that have ended are none of its pods any more.
@@ -79,23 +73,23 @@ func (j *job) waits() bool {
 	return false
 }
 
-// forget drops what is known of pods that do not wait. Pods of gangs of an unknown size, or of one pod, are free.
-func (p *Placer) forget(snapshot *cache.Snapshot, waiting []*job, gangs int, now time.Time) {
+// forget drops what is known of pods that do not wait.
+func (p *Placer) forget(snapshot *cache.Snapshot, waiting []*job, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.waiting = gangs
 	maps.DeleteFunc(p.offers, func(uid growth.PodUID, o offer) bool {
 		pod, exists := snapshot.Pods.Get(uid)
-		return exists && pod.Node != "" || !exists && now.Sub(o.at) > offerAge
+		return exists && pod.Node != "" || !exists && now.Sub(o.at) > strangerAge
 	})
+	p.waiting = 0
 	rooms := map[growth.PodUID]gang.Room{}
 	for _, j := range waiting {
+		if !j.known.size.single() {
+			p.waiting++
+		}
 		for uid := range j.pods {
 			if room, decided := p.rooms[uid]; decided {
 				rooms[uid] = room
-			}
-			if j.Size < 2 {
-				rooms[uid] = gang.Room{}
 			}
 		}
 	}
@@ -103,9 +97,9 @@ func (p *Placer) forget(snapshot *cache.Snapshot, waiting []*job, gangs int, now
 }
 
 // look fills in what the pods have and what they are offered, and returns the nodes that this is about.
-func (p *Placer) look(snapshot *cache.Snapshot, jobs map[string]*job) map[growth.NodeName]placement.Node {
+func (p *Placer) look(snapshot *cache.Snapshot, waiting []*job, now time.Time) map[growth.NodeName]placement.Node {
 	nodes := map[growth.NodeName]placement.Node{}
-	if len(jobs) == 0 {
+	if len(waiting) == 0 {
 		return nodes
 	}
 	held := map[growth.PodUID]gang.Pod{}
@@ -121,7 +115,7 @@ func (p *Placer) look(snapshot *cache.Snapshot, jobs map[string]*job) map[growth
 			}
 		}
 	}
-	for _, j := range jobs {
+	for _, j := range waiting {
 		for _, uid := range slices.Sorted(maps.Keys(j.pods)) {
 			pod := j.pods[uid]
 			member := held[uid]
@@ -132,6 +126,7 @@ func (p *Placer) look(snapshot *cache.Snapshot, jobs map[string]*job) map[growth
 			}
 			j.Pods = append(j.Pods, member)
 		}
+		j.observe(now)
 	}
 	return nodes
 }

@@ -19,8 +19,13 @@ import (
 const (
 	// interval is the time between two passes.
 	interval = time.Second
-	// maxGangs bounds the gangs that one pass decides about: the earliest.
+	// maxGangs bounds the gangs without room that one pass considers.
 	maxGangs = 128
+	// offerAge is how long an offer counts. kube-scheduler asks again after five and a half minutes at the latest, unless it no
+	// longer leads.
+	offerAge = 6 * time.Minute
+	// strangerAge is how long an offer to a pod that no snapshot shows is remembered.
+	strangerAge = time.Minute
 )
 
 // Cluster has the current snapshot of the cluster.
@@ -45,6 +50,7 @@ type Placer struct {
 	Ended func(outcome string)
 
 	gangs map[string]*known
+	last  gang.Gang // the last one that was considered in turn
 
 	mu      sync.Mutex
 	offers  map[growth.PodUID]offer
@@ -58,6 +64,7 @@ type known struct {
 	size  size
 	said  string                            // the last event
 	woken map[growth.PodUID]growth.NodeName // the pods that were annotated, and for which node
+	held  map[growth.PodUID]holding         // nil until the first look
 }
 
 // offer are the nodes that kube-scheduler offers to a pod.
@@ -65,9 +72,6 @@ type offer struct {
 	nodes []growth.NodeName
 	at    time.Time
 }
-
-// offerAge is how long an offer to a pod that no snapshot shows is remembered.
-const offerAge = time.Minute
 
 // Run places gangs until ctx ends.
 func (p *Placer) Run(ctx context.Context) error {
@@ -83,24 +87,31 @@ func (p *Placer) Run(ctx context.Context) error {
 	}
 }
 
-// Pass decides about all gangs once.
+// Pass makes one decision.
 func (p *Placer) Pass(ctx context.Context, now time.Time) {
 	snapshot := p.Cluster.Snapshot()
 	if !snapshot.Synced || snapshot.Unavailable != nil {
 		return
 	}
 	// 1. The gangs that wait, and the room.
-	jobs := p.find(ctx, snapshot, now)
-	nodes := p.look(snapshot, jobs)
+	waiting := p.find(snapshot)
+	p.forget(snapshot, waiting, now)
+	nodes := p.look(snapshot, waiting, now)
 	// 2. The decisions.
+	jobs := p.choose(ctx, waiting, now)
 	var gangs []gang.Gang
 	for _, j := range jobs {
 		gangs = append(gangs, j.Gang)
 	}
 	decisions := p.Limits.Decide(now, gangs, nodes, p.Rooms.PlacementPolicy())
 	// 3. Their room: released first, because others need it.
+	for _, j := range waiting {
+		if jobs[j.Name] == nil {
+			p.releaseOutlived(ctx, j, now)
+		}
+	}
 	for _, d := range decisions {
-		p.release(ctx, jobs[d.Gang], d)
+		p.release(ctx, jobs[d.Gang], d, now)
 	}
 	for _, d := range decisions {
 		p.follow(ctx, jobs[d.Gang], d, now)
@@ -140,4 +151,11 @@ func (p *Placer) offered(pod growth.PodUID) []growth.NodeName {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.offers[pod].nodes
+}
+
+// asked returns when kube-scheduler last asked for a pod.
+func (p *Placer) asked(pod growth.PodUID) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.offers[pod].at
 }

@@ -1,6 +1,7 @@
 package gangs_test
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -11,8 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/extender/internal/gangs"
 	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
@@ -38,29 +43,48 @@ func newCluster(t *testing.T, memory ...growth.MiB) *cluster {
 		c.Node(name, m)
 		c.nodes = append(c.nodes, name)
 	}
-	c.scheduler = c.Scheduler(c.Cache)
+	c.run(c.Cache)
+	return c
+}
+
+// run runs a scheduler and a placer on a cache.
+func (c *cluster) run(nodes *cache.Cache) {
+	c.scheduler = c.Scheduler(nodes)
 	c.placer = &gangs.Placer{
 		Client:  c.Client,
-		Cluster: c.Cache,
+		Cluster: nodes,
 		Rooms:   c.scheduler,
 		Limits:  gang.DefaultLimits(),
 		Log:     slog.New(slog.DiscardHandler),
 		Ended:   func(outcome string) { c.ended = append(c.ended, outcome) },
 	}
 	c.scheduler.Gangs = c.placer
-	return c
+}
+
+// standby returns the same cluster as another replica has it.
+func (c *cluster) standby() *cluster {
+	other := &cluster{Cluster: c.Cluster, nodes: c.nodes}
+	other.run(c.Replica())
+	other.Settle()
+	return other
 }
 
 // create creates the pods of a gang, each of 4 GiB.
 func (c *cluster) create(name string, size int) []*corev1.Pod {
+	pods := c.createOf(name, size, 4, size)
+	c.Settle()
+	return pods
+}
+
+// createOf creates some pods of a gang, each of some GiB.
+func (c *cluster) createOf(name string, size, memory, created int) []*corev1.Pod {
 	var pods []*corev1.Pod
-	for i := range size {
-		pod := clustertest.Pod(fmt.Sprintf("%s-%d", name, i), "4Gi", 4)
+	for i := range created {
+		pod := clustertest.Pod(fmt.Sprintf("%s-%d", name, i), fmt.Sprintf("%dGi", memory), memory)
 		pod.Annotations[gpushare.GangAnnotation] = fmt.Sprintf("%s/%d", name, size)
 		pod.CreationTimestamp = metav1.Now()
 		pods = append(pods, c.Create(pod))
 	}
-	c.Settle()
 	return pods
 }
 
@@ -217,12 +241,42 @@ func TestPlacer_ReadsTheSizeOfAJob(t *testing.T) {
 		require.Equal(t, [][]string{{"a"}, {"a"}, {"a"}}, fit)
 	})
 	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 8)
+		c.Settle() // adding a reactor is a race with what informers call
+		failed := true
+		c.Client.PrependReactor("get", "jobs", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return failed, nil, apierrors.NewInternalError(errors.New("etcdserver: leader changed"))
+		})
+		_, err := c.Client.BatchV1().Jobs("default").Create(t.Context(), &batchv1.Job{
+			ObjectMeta: metav1.ObjectMeta{Name: "ddp"}, Spec: batchv1.JobSpec{Parallelism: &three, Completions: &three},
+		}, metav1.CreateOptions{})
+		require.NoError(t, err)
+		pods := []*corev1.Pod{owned(c, 0), owned(c, 1), owned(c, 2)}
+		c.Settle()
+		c.filter(pods)
+		c.pass()
+		fit, reason := c.filter(pods)
+		require.Equal(t, [][]string{{}, {}, {}}, fit, "a part of the pods must not be bound because a call failed")
+		require.Equal(t, "the size of Job ddp has not been read yet, and its pods are placed together", reason)
+		failed = false
+		for range 3 {
+			c.pass()
+		}
+		_, reason = c.filter(pods)
+		require.Contains(t, reason, "2 of the 3 pods of Job ddp fit", "it is read again soon")
+		failed = true
+		time.Sleep(20 * time.Second)
+		c.pass()
+		_, reason = c.filter(pods)
+		require.Contains(t, reason, "2 of the 3 pods of Job ddp fit", "the last size counts")
+	})
+	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 16)
 		pods := []*corev1.Pod{owned(c, 0)}
 		c.Settle()
 		c.filter(pods)
 		c.pass()
 		fit, _ := c.filter(pods)
-		require.Equal(t, [][]string{{"a"}}, fit, "a Job that cannot be read")
+		require.Equal(t, [][]string{{"a"}}, fit, "there is no such Job")
 	})
 }
