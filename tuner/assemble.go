@@ -80,6 +80,7 @@ func assemble(c *config.Config, bus *etcdbus.Bus, log *slog.Logger) (*daemon.Gro
 	leader, err := elected(c, log, func(ctx context.Context) {
 		counted.Leading(true)
 		defer counted.Leading(false)
+		learner.Begin() // before the controller asks it
 		var parts sync.WaitGroup
 		parts.Go(func() { controller.Run(ctx) })
 		parts.Go(func() { learning.Run(ctx) })

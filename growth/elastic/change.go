@@ -41,9 +41,10 @@ type Seen struct {
 	// Workers is the number in the job's owner.
 	Workers int
 	Range   Range
-	// Advised is the recommended number, 0 for none, and Why its reason.
-	Advised int
-	Why     string
+	// Advised is the recommended number, 0 for none, AdvisedFrom the number of workers that it was recommended for, and Why its reason.
+	Advised     int
+	AdvisedFrom int
+	Why         string
 	// Blocked is why the number must not change now; empty if it may.
 	Blocked string
 	// Saved is set once the job has saved for the present change, and Failed to why it could not.
@@ -73,11 +74,22 @@ func (l Limits) Next(c Change, s Seen, id string, now time.Time) (Change, bool) 
 	case Scaling:
 		return l.whileScaling(c, s, now)
 	}
-	if s.Advised == 0 || s.Advised == s.Workers || s.Workers == 0 || s.Blocked != "" || c.Made >= l.Changes ||
-		!s.Range.Valid() || s.Advised < s.Range.Low || s.Advised > s.Range.High || !c.Since.IsZero() && now.Sub(c.Since) < l.Dwell {
+	if s.Blocked != "" || !l.Due(c, s, now) {
 		return c, false
 	}
 	return Change{ID: id, From: s.Workers, To: s.Advised, State: Saving, Why: s.Why, Since: now, Made: c.Made}, true
+}
+
+// Due reports whether a change begins, unless something blocks it.
+func (l Limits) Due(c Change, s Seen, now time.Time) bool {
+	return !c.Going() && s.advises() && c.Made < l.Changes && (c.Since.IsZero() || now.Sub(c.Since) >= l.Dwell)
+}
+
+// advises reports whether another number within the range is recommended for the present one. A recommendation for another number is
+// older than a change by the user, or of a node that does not know all workers.
+func (s Seen) advises() bool {
+	return s.Workers > 0 && s.AdvisedFrom == s.Workers && s.Advised != s.Workers &&
+		s.Range.Valid() && s.Range.Low <= s.Advised && s.Advised <= s.Range.High
 }
 
 func (l Limits) whileSaving(c Change, s Seen, now time.Time) (Change, bool) {

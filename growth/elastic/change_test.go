@@ -14,7 +14,7 @@ var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
 func TestLimits_Next(t *testing.T) {
 	limits := elastic.DefaultLimits()
-	advised := elastic.Seen{Workers: 1, Advised: 2, Range: elastic.Range{Low: 1, High: 4}}
+	advised := elastic.Seen{Workers: 1, Advised: 2, AdvisedFrom: 1, Range: elastic.Range{Low: 1, High: 4}}
 	seen := func(change func(*elastic.Seen)) elastic.Seen { s := advised; change(&s); return s }
 	saving := elastic.Change{ID: "a", From: 1, To: 2, State: elastic.Saving, Since: noon}
 	scaling := elastic.Change{ID: "a", From: 1, To: 2, State: elastic.Scaling, Since: noon}
@@ -30,6 +30,9 @@ func TestLimits_Next(t *testing.T) {
 		"none":                                  {elastic.Change{}, seen(func(s *elastic.Seen) { s.Advised = 0 }), 0, "", ""},
 		"the present number":                    {elastic.Change{}, seen(func(s *elastic.Seen) { s.Advised = 1 }), 0, "", ""},
 		"a number outside of the range":         {elastic.Change{}, seen(func(s *elastic.Seen) { s.Advised = 5 }), 0, "", ""},
+		"a number for one worker, of two":       {elastic.Change{}, seen(func(s *elastic.Seen) { s.Workers = 2; s.Advised = 4 }), 0, "", ""},
+		"its user went further, or back":        {elastic.Change{}, seen(func(s *elastic.Seen) { s.Workers = 4 }), 0, "", ""},
+		"a number of an earlier release":        {elastic.Change{}, seen(func(s *elastic.Seen) { s.AdvisedFrom = 0 }), 0, "", ""},
 		"a suspended owner":                     {elastic.Change{}, seen(func(s *elastic.Seen) { s.Workers = 0 }), 0, "", ""},
 		"a job that must not be changed":        {elastic.Change{}, seen(func(s *elastic.Seen) { s.Blocked = "it is paused" }), 0, "", ""},
 		"soon after the last change":            {changed, advised, 9 * time.Minute, elastic.Changed, ""},
@@ -54,6 +57,10 @@ func TestLimits_Next(t *testing.T) {
 			if !changes {
 				require.Equal(t, tc.change, next)
 			}
+			free := tc.seen
+			free.Blocked = ""
+			begun, _ := limits.Next(tc.change, free, "new", noon.Add(tc.after))
+			require.Equal(t, begun.ID == "new", limits.Due(tc.change, tc.seen, noon.Add(tc.after)), "what begins unless it is blocked")
 		})
 	}
 }
@@ -68,7 +75,7 @@ func TestLimits_BoundChanges(t *testing.T) {
 		workers, saved, scaled, now := 1, false, 0, noon
 		for range 400 {
 			now = now.Add(time.Duration(dice.IntN(300)) * time.Second)
-			s := elastic.Seen{Workers: workers, Range: r, Advised: dice.IntN(8), Saved: c.State == elastic.Saving && dice.IntN(3) == 0}
+			s := elastic.Seen{Workers: workers, Range: r, Advised: dice.IntN(8), AdvisedFrom: workers - dice.IntN(2), Saved: c.State == elastic.Saving && dice.IntN(3) == 0}
 			if dice.IntN(10) == 0 {
 				s.Blocked = "for a while"
 			}

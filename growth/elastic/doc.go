@@ -7,5 +7,6 @@
 // A change restarts the job from a checkpoint. It is recommended only if the time that it saves exceeds its cost and a tenth of
 // the remaining time, even if the job scales a deviation worse than expected, and at most MaxChanges times. Each worker of a wider
 // job must add at least half of what one worker alone makes. A job whose workers add less than that should give some back: others
-// make more of their GPUs.
+// make more of their GPUs. A recommendation names the number of workers that it was made for, and says nothing about a job with another
+// number: a user may have scaled it since.
 package elastic

@@ -50,6 +50,8 @@ type Job struct {
 	Cost growth.Seconds
 	// Changes is the number of changes that were recommended before.
 	Changes int
+	// Recommended is the number of workers that is recommended at present; 0 for none.
+	Recommended int
 }
 
 const (
@@ -64,13 +66,24 @@ const (
 // Recommendation is a number of workers for a job.
 type Recommendation struct {
 	Workers int `json:"workers"`
+	// From is the number that the job had then. For a job with another number it says nothing.
+	From int `json:"from,omitempty"`
 	// Reason explains it to users, in one sentence.
 	Reason string `json:"reason"`
 }
 
-// Recommend returns a better number of workers; false if the present one should stay.
+// Recommend returns a better number of workers; false if the present one should stay. The number that is recommended at present stays
+// as long as it saves any time, so that it does not come and go with each estimate.
 func Recommend(j Job) (Recommendation, bool) {
-	if !j.Range.Valid() || j.Workers < 1 || j.Workers > MaxWorkers || j.Changes >= MaxChanges || !(j.Remaining > 0) || !(j.Cost >= 0) {
+	r, ok := j.better()
+	if !ok || r.Workers != j.Recommended && j.Changes >= MaxChanges {
+		return Recommendation{}, false
+	}
+	return r, true
+}
+
+func (j Job) better() (Recommendation, bool) {
+	if !j.Range.Valid() || j.Workers < 1 || j.Workers > MaxWorkers || !(j.Remaining > 0) || !(j.Cost >= 0) {
 		return Recommendation{}, false
 	}
 	s := fit(j.Measured)
@@ -86,7 +99,7 @@ func Recommend(j Job) (Recommendation, bool) {
 		return j.wider(best, s)
 	case best < j.Workers:
 		slower := s.speed(j.Workers)/s.speed(best) - 1
-		return Recommendation{best, fmt.Sprintf("%d → %d workers: the job takes %.0f %% longer, and leaves %d workers' GPUs to others, %s",
+		return Recommendation{best, j.Workers, fmt.Sprintf("%d → %d workers: the job takes %.0f %% longer, and leaves %d workers' GPUs to others, %s",
 			j.Workers, best, 100*slower, j.Workers-best, s.source())}, true
 	}
 	return Recommendation{}, false
@@ -97,10 +110,14 @@ func (j Job) wider(workers int, s scaling) (Recommendation, bool) {
 	saved := func(s scaling) float64 {
 		return float64(j.Remaining)*(1-s.speed(j.Workers)/s.speed(workers)) - float64(j.Cost)
 	}
-	if saved(s.cautious()) < minGain*float64(j.Remaining) {
+	least := minGain * float64(j.Remaining)
+	if workers == j.Recommended {
+		least = 0
+	}
+	if saved(s.cautious()) < least {
 		return Recommendation{}, false
 	}
-	return Recommendation{workers, fmt.Sprintf("%d → %d workers: the job is expected to end %s earlier (at least %s), a restart of %s included, %s",
+	return Recommendation{workers, j.Workers, fmt.Sprintf("%d → %d workers: the job is expected to end %s earlier (at least %s), a restart of %s included, %s",
 		j.Workers, workers, duration(saved(s)), duration(saved(s.cautious())), duration(float64(j.Cost)), s.source())}, true
 }
 

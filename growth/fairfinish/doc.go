@@ -46,7 +46,7 @@
 //	remaining   predicted remaining work, in core-seconds
 //	weight      weight of the job, dimensionless
 //
-// Four adjustments apply. If similar jobs predict the target, o is raised to the power 0.75 (0.53 instead of 0.43 for
+// Four adjustments apply. If similar jobs predict the target, o is raised to the power 0.85 (0.49 instead of 0.43 for
 // balanced), because a reliable target is worth more. For a job on n GPUs it is raised to the power 1/√n, since its index is
 // smaller by their number. If a job has probably reached its target but not certainly,
 // target is the upper bound, so that it is served until it certainly has. A job that is being served before its target

@@ -14,8 +14,8 @@ const hysteresis = 1.25
 
 // similarExponent is the exponent of the objective for a job whose target is predicted by similar jobs. Such a
 // prediction is off by about 10 %, one from the job's own beginning by about 50 %. The exponent turns balanced into
-// 0.53 and leaves finish and growth as they are.
-const similarExponent = 0.75
+// 0.49 and leaves finish and growth as they are.
+const similarExponent = 0.85
 
 // sort orders the jobs by decreasing index. The slack is offered to them in this order.
 func (t *instance) sort() {

@@ -54,6 +54,18 @@ func (s State) Options(present int) []Option {
 	return options
 }
 
+// Either returns the present size as the only option of a job that may change to an offered one at any time, with the larger step and
+// memory of both.
+func (s State) Either(present, offered int) Option {
+	o := Option{Batch: present, Gain: 1}
+	for _, v := range s.Values() {
+		if v.Batch == present || v.Batch == offered {
+			o.Step, o.Memory = max(o.Step, v.Step), max(o.Memory, v.Memory)
+		}
+	}
+	return o
+}
+
 func (s State) option(v, now Value) Option {
 	gain := float64(v.Goodput / now.Goodput)
 	if !(gain > 0 && gain < math.MaxFloat32) {

@@ -169,24 +169,39 @@ func TestTogether(t *testing.T) {
 	option := func(batch int, gain float64, step growth.Seconds, memory growth.MiB) goodput.Option {
 		return goodput.Option{Batch: batch, Gain: gain, Step: step, Memory: memory}
 	}
-	a := []goodput.Option{option(32, 1, .1, 1000), option(64, 1.3, .15, 2000)}
-	b := []goodput.Option{option(16, 1, .2, 1000), option(48, 1.5, .5, 3000), option(32, 1.2, .3, 2000)}
+	on := func(gpus string, options ...goodput.Option) goodput.Job {
+		j := goodput.Job{Options: options}
+		for _, gpu := range gpus {
+			j.GPUs = append(j.GPUs, growth.GPU(gpu))
+		}
+		return j
+	}
+	small := []goodput.Option{option(32, 1, .1, 1000), option(64, 1.3, .15, 2000)}
+	large := []goodput.Option{option(16, 1, .2, 1000), option(48, 1.5, .5, 3000), option(32, 1.2, .3, 2000)}
+	a, b := on("0", small...), on("0", large...)
+	both, second := on("01", small...), on("1", large...)
 	for name, tc := range map[string]struct {
-		jobs   [][]goodput.Option
-		memory growth.MiB
+		jobs   []goodput.Job
+		memory growth.MiB // of each GPU
 		want   []int
 	}{
-		"no job":                         {nil, 0, nil},
-		"one job":                        {[][]goodput.Option{a}, 0, []int{64}},
-		"both":                           {[][]goodput.Option{a, b}, 0, []int{64, 48}},
-		"memory for one of the larger":   {[][]goodput.Option{a, b}, 4000, []int{64, 32}},
-		"memory for none":                {[][]goodput.Option{a, b}, 1500, []int{32, 16}},
-		"long steps":                     {[][]goodput.Option{a, {option(16, 1, 1.7, 0), option(32, 1.4, 1.9, 0)}}, 0, []int{32, 32}},
-		"longer steps than allowed stay": {[][]goodput.Option{a, {option(16, 1, 5, 0), option(32, 1.4, 6, 0)}}, 0, []int{32, 16}},
+		"no job":                           {nil, 0, nil},
+		"one job":                          {[]goodput.Job{a}, 0, []int{64}},
+		"both":                             {[]goodput.Job{a, b}, 0, []int{64, 48}},
+		"memory for one of the larger":     {[]goodput.Job{a, b}, 4000, []int{64, 32}},
+		"memory for none":                  {[]goodput.Job{a, b}, 1500, []int{32, 16}},
+		"long steps":                       {[]goodput.Job{a, on("0", option(16, 1, 1.7, 0), option(32, 1.4, 1.9, 0))}, 0, []int{32, 32}},
+		"longer steps than allowed stay":   {[]goodput.Job{a, on("0", option(16, 1, 5, 0), option(32, 1.4, 6, 0))}, 0, []int{32, 16}},
+		"jobs of other GPUs":               {[]goodput.Job{a, second}, 4000, []int{64, 48}},
+		"a second GPU that is shared":      {[]goodput.Job{both, second}, 4000, []int{64, 32}},
+		"each GPU has its own memory":      {[]goodput.Job{both, second, a}, 5000, []int{64, 48, 64}},
+		"long steps on a second GPU":       {[]goodput.Job{both, on("1", option(16, 1, 1.7, 0), option(32, 1.4, 1.9, 0))}, 0, []int{32, 32}},
+		"jobs without a GPU share nothing": {[]goodput.Job{on("", large...), on("", option(16, 1, 1.7, 0), option(32, 1.4, 1.9, 0))}, 0, []int{48, 32}},
+		"a GPU that is named twice":        {[]goodput.Job{on("00", small...)}, 2000, []int{64}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []int
-			for _, o := range goodput.Together(tc.jobs, tc.memory) {
+			for _, o := range goodput.Together(tc.jobs, map[growth.GPU]growth.MiB{"0": tc.memory, "1": tc.memory}) {
 				got = append(got, o.Batch)
 			}
 			require.Equal(t, tc.want, got)
@@ -195,12 +210,14 @@ func TestTogether(t *testing.T) {
 }
 
 func TestTogether_ManyJobs(t *testing.T) {
-	var jobs [][]goodput.Option
+	var jobs []goodput.Job
 	for range 40 {
-		jobs = append(jobs, []goodput.Option{{Batch: 1, Gain: 1, Memory: 100, Step: .01}, {Batch: 2, Gain: 1.1, Memory: 200, Step: .02}})
+		jobs = append(jobs, goodput.Job{GPUs: []growth.GPU{"0"}, Options: []goodput.Option{
+			{Batch: 1, Gain: 1, Memory: 100, Step: .01}, {Batch: 2, Gain: 1.1, Memory: 200, Step: .02},
+		}})
 	}
 	larger := 0
-	for _, o := range goodput.Together(jobs, 6000) {
+	for _, o := range goodput.Together(jobs, map[growth.GPU]growth.MiB{"0": 6000}) {
 		larger += o.Batch - 1
 	}
 	require.Equal(t, 20, larger)
@@ -234,7 +251,7 @@ func FuzzState(f *testing.F) {
 			t.Fatalf("%+v cannot be encoded: %v", s.Values(), err)
 		}
 		_ = values
-		if goodput.Together([][]goodput.Option{append(s.Options(batch), goodput.Option{Gain: 1})}, 0) == nil {
+		if goodput.Together([]goodput.Job{{Options: append(s.Options(batch), goodput.Option{Gain: 1})}}, nil) == nil {
 			t.Fatal("no choice")
 		}
 	})

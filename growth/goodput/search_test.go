@@ -63,7 +63,7 @@ func (w harness) tune(seed uint64, intervals int) (size int, state goodput.State
 		state = state.Observe(size, growth.Seconds(step), 100)
 		state.MemoryLimit = 1 << 20
 		if options := state.Options(size); len(options) > 1 {
-			chosen := goodput.Together([][]goodput.Option{options}, 0)[0]
+			chosen := goodput.Together([]goodput.Job{{Options: options}}, nil)[0]
 			if chosen.Batch != size {
 				size = chosen.Batch
 				order = append(order, size)

@@ -7,6 +7,10 @@
 // once. If one of them has passed the step already, a later step is named, and the ranks that have stopped continue up to
 // it. A job of which a rank is not connected is not stopped.
 //
+// Processes that name no world size may be ranks all the same, and stop in the same way. If one of them does not come close
+// to the named step, it is of another program, and an earlier step is named. A process that makes no steps, as a DataLoader
+// worker, is not waited for.
+//
 // Ranks on other nodes count like those of this node (Elsewhere). One node leads and names the step; the others take over its order
 // (Follow).
 package halt

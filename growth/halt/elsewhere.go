@@ -30,7 +30,7 @@ type Rank struct {
 func (j *Job) Local() []Rank {
 	var ranks []Rank
 	for p, m := range j.all {
-		if p.Node == "" && m.rank >= 0 {
+		if p.Node == "" && m.rank >= 0 && !j.onlyAnswers(m) {
 			ranks = append(ranks, Rank{
 				Rank:      m.rank,
 				WorldSize: m.worldSize,
@@ -59,7 +59,7 @@ func (j *Job) Elsewhere(now time.Time, node growth.NodeName, ranks []Rank) {
 			m.at = now
 		}
 		m.rank, m.worldSize, m.step, m.stopped = r.Rank, r.WorldSize, r.Step, r.Stopped
-		m.answer, m.answered = r.Answer, r.Answered
+		m.answer, m.answered, m.trains = r.Answer, r.Answered, true
 		j.answered = j.answered || r.Answer > 0 && r.Answer == j.order.Sequence
 	}
 	for p := range j.all {
@@ -92,7 +92,7 @@ func (j *Job) Spans() bool {
 			local[m.rank] = true
 		}
 	}
-	return len(local) > 0 && len(local) < j.worldSize()
+	return len(local) > 0 && len(local) < j.WorldSize()
 }
 
 // far reports whether another node has reported ranks.

@@ -13,6 +13,8 @@ import (
 const (
 	// leastMargin is the number of steps by which a named step is ahead. mostMargin bounds it.
 	leastMargin, mostMargin = 2, 1 << 20
+	// mostDoubled bounds how often the margin is doubled.
+	mostDoubled = 20
 	// answerTime is the time in which an order reaches all processes and their answers come back. Sockets are read once a
 	// second.
 	answerTime growth.Seconds = 2
@@ -30,6 +32,7 @@ type Process struct {
 // Job is the state of one job. The zero value is a job that runs.
 type Job struct {
 	order    wire.Stop // as last sent
+	ordered  time.Time // when this job named it
 	doubled  int       // how often the margin was doubled for the present order
 	began    time.Time // when the job was first asked to stop; zero while it is not
 	all      map[Process]*process
@@ -42,6 +45,7 @@ type Job struct {
 type process struct {
 	rank      int // -1 if unknown
 	worldSize int
+	trains    bool // it has made a step
 	step      int64
 	at        time.Time // when it reported the step
 	answer    int64     // sequence of the newest order that it has answered
@@ -53,7 +57,7 @@ type process struct {
 func (j *Job) Reported(now time.Time, p Process, who wire.Process, step int64) {
 	if m := j.process(p); m != nil {
 		m.name(who)
-		m.step, m.at = step, now
+		m.step, m.at, m.trains = step, now, true
 	}
 }
 
@@ -66,6 +70,7 @@ func (j *Job) Answered(now time.Time, p Process, a wire.Stopped) {
 	m.name(a.Process)
 	m.step, m.at, m.stopped = max(m.step, a.Step), now, a.Stopped
 	m.answer, m.answered = a.Sequence, a.Step
+	m.trains = m.trains || a.Step > 0 || a.Stopped
 	j.answered = j.answered || a.Sequence > 0
 }
 
@@ -114,6 +119,8 @@ func (j *Job) Next(now time.Time, stop bool, pace growth.Seconds) (order wire.St
 	case j.passed():
 		j.doubled++
 		return j.announce(now, pace), true
+	case j.nearer(now):
+		return j.order, true
 	}
 	return wire.Stop{}, false
 }
@@ -134,21 +141,22 @@ func (j *Job) resume() (wire.Stop, bool) {
 
 // announce names the step after which all ranks stop.
 func (j *Job) announce(now time.Time, pace growth.Seconds) wire.Stop {
-	j.order, j.gone = wire.Stop{Sequence: j.next(), Stop: true}, false
-	if !j.several() {
+	j.order, j.ordered, j.gone = wire.Stop{Sequence: j.next(), Stop: true}, now, false
+	if !j.Several() {
 		return j.order
 	}
 	waiting := true
 	for _, m := range j.all {
-		step := m.step
-		if !m.stopped && pace > 0 {
-			step += int64(math.Ceil(now.Sub(m.at).Seconds() / float64(pace)))
+		if !j.onlyAnswers(m) {
+			waiting = waiting && m.stopped
+			j.order.AfterStep = max(j.order.AfterStep, m.reached(now, pace))
 		}
-		waiting = waiting && m.stopped
-		j.order.AfterStep = max(j.order.AfterStep, step)
 	}
-	if !waiting {
+	switch {
+	case !waiting:
 		j.order.AfterStep += j.margin(pace)
+	case j.WorldSize() <= 1:
+		j.order.AfterStep = 0 // they stay where they are, after different steps if they are independent
 	}
 	return j.order
 }
@@ -162,7 +170,7 @@ func (j *Job) margin(pace growth.Seconds) int64 {
 		}
 		margin = max(margin, int64(math.Ceil(float64(answer/pace))))
 	}
-	return min(margin<<min(j.doubled, 20), mostMargin)
+	return min(margin<<min(j.doubled, mostDoubled), mostMargin)
 }
 
 // passed reports whether a rank has reached the named step before it learned of it.
@@ -175,17 +183,6 @@ func (j *Job) passed() bool {
 	return false
 }
 
-// several reports whether the job has several ranks.
-func (j *Job) several() bool { return j.worldSize() > 1 }
-
-func (j *Job) worldSize() int {
-	size := 0
-	for _, m := range j.all {
-		size = max(size, m.worldSize)
-	}
-	return size
-}
-
 // Incomplete reports whether a rank of the job is not connected. It may be on another node.
 func (j *Job) Incomplete() bool {
 	ranks := map[int]bool{}
@@ -194,7 +191,8 @@ func (j *Job) Incomplete() bool {
 			ranks[m.rank] = true
 		}
 	}
-	return j.several() && len(ranks) < j.worldSize()
+	size := j.WorldSize()
+	return size > 1 && len(ranks) < size
 }
 
 // Connected reports whether a process of the job on this node has reported.
@@ -205,22 +203,23 @@ func (j *Job) Processes() []Process {
 	return slices.DeleteFunc(slices.Collect(maps.Keys(j.all)), func(p Process) bool { return p.Node != "" })
 }
 
-// Several reports whether the job has several ranks.
-func (j *Job) Several() bool { return j.several() }
-
 // Obeys reports whether a process has answered the present order. Shims of the previous release do not.
 func (j *Job) Obeys() bool { return j.answered }
+
+// Answers reports whether a process has answered an order. Its shim then numbers what it answers to requests to save, too,
+// unlike one of the previous release.
+func (j *Job) Answers(p Process) bool { return j.all[p] != nil && j.all[p].answer > 0 }
 
 // Since returns when the job was asked to stop; zero if it was not.
 func (j *Job) Since() time.Time { return j.began }
 
-// Stopped reports whether all processes wait after the same step.
+// Stopped reports whether all processes that make steps wait after the step of the order.
 func (j *Job) Stopped() bool {
 	if !j.order.Stop || j.gone || len(j.all) == 0 || j.Incomplete() {
 		return false
 	}
 	for _, m := range j.all {
-		if !m.stopped || j.several() && m.step < j.order.AfterStep {
+		if !j.onlyAnswers(m) && (!m.stopped || m.step < j.order.AfterStep) {
 			return false
 		}
 	}

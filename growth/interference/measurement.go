@@ -36,6 +36,15 @@ type Member struct {
 	Deviation float64 `json:"deviation,omitempty"`
 }
 
+// ActivityOf returns the activity of a job by the time of its steps and the part of it in which the job waits for data.
+// Without a step time it is 0, unknown. A job that waits all the time has the least activity that is known.
+func ActivityOf(step, load growth.Seconds) growth.Share {
+	if step <= 0 {
+		return 0
+	}
+	return growth.Share(min(1, max(minActivity, 1-load/step)))
+}
+
 // Validate returns an error that names the first invalid part.
 func (m Measurement) Validate() error {
 	if len(m.Set) < MinSet || len(m.Set) > MaxSet {

@@ -33,6 +33,22 @@ func TestKind_Valid(t *testing.T) {
 	}
 }
 
+func TestActivityOf(t *testing.T) {
+	for name, tc := range map[string]struct {
+		step, load growth.Seconds
+		want       growth.Share
+	}{
+		"no step time":                     {0, 0, 0},
+		"a job that never waits":           {2, 0, 1},
+		"a job that waits half of a step":  {2, 1, 0.5},
+		"a job that waits all the time":    {2, 2, 0.02},
+		"a wait that is longer than steps": {1, 30, 0.02},
+		"a negative wait":                  {1, -1, 1},
+	} {
+		require.InDelta(t, float64(tc.want), float64(interference.ActivityOf(tc.step, tc.load)), 1e-12, name)
+	}
+}
+
 func TestMeasurement_Validate(t *testing.T) {
 	half := interference.Member{Kind: interference.KindOf("a", "x"), Activity: 0.5, Speed: 0.5, Deviation: 0.1}
 	with := func(change func(*interference.Member)) []interference.Member {

@@ -51,7 +51,7 @@ func (m Member) active(usual float64) float64 {
 	return usual
 }
 
-// minActivity bounds logarithms of activities.
+// minActivity is the least known activity. It bounds logarithms of activities.
 const minActivity = 0.02
 
 // quantile90 is the 90 % quantile of the standard normal distribution. 80 % of all values lie between it and its

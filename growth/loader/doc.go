@@ -38,7 +38,7 @@
 //	maximise over w_s of the spanning jobs    Σ v_s·D_s·T_s(w_s) + Σ best_n(C_n − Σ D_sn·w_s)
 //
 // best_n(C) is the value of the other jobs of node n with C cores. This is exact for a few spanning jobs; of many, it
-// improves two at a time.
+// improves two at a time, together if they share a node.
 //
 // # Departures from the paper
 //

@@ -58,10 +58,10 @@ func AllocateNodes(nodes map[growth.NodeName]Node, spanning []Spanning) Allocati
 	s.run()
 	allocation := Allocation{}
 	for i, job := range spanning {
-		allocation[job.UID] = s.best[i]
+		allocation[job.UID] = s.workers[i]
 	}
 	for i, name := range s.names {
-		maps.Copy(allocation, Allocate(nodes[name].Jobs, s.left(i, s.best)))
+		maps.Copy(allocation, Allocate(nodes[name].Jobs, s.left[i]))
 	}
 	return allocation
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -161,5 +162,49 @@ func TestSlowest(t *testing.T) {
 		"an invalid rate counts as zero": {[]loader.Curve{{1, growth.PerSecond(math.NaN())}, {2, 3}}, loader.Curve{1, 0}},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, loader.Slowest(c.curves...)) })
+	}
+}
+
+// TestAllocateNodes_ALargeCluster: the time of a division grows with the pairs of jobs that share a node, not with all pairs and all nodes.
+func TestAllocateNodes_ALargeCluster(t *testing.T) {
+	nodes := map[growth.NodeName]loader.Node{}
+	node := func(i int) growth.NodeName { return growth.NodeName("n" + strconv.Itoa(i%50)) }
+	curve := func(i int) loader.Curve {
+		return loader.Model{Parallel: .01 * growth.Seconds(1+i%9), Serial: 1e-4, Compute: .001}.Curve(32)
+	}
+	for i := range 50 {
+		local := loader.Job{UID: growth.PodUID("local-" + strconv.Itoa(i)), Weight: 1, Width: 1, Curve: curve(i)}
+		nodes[node(i)] = loader.Node{Budget: 40, Jobs: []loader.Job{local}}
+	}
+	var spanning []loader.Spanning
+	for i := range 100 {
+		spanning = append(spanning, loader.Spanning{
+			UID: growth.PodUID("job-" + strconv.Itoa(i)), Weight: 1, Curve: curve(i),
+			Widths: map[growth.NodeName]int{node(i): 1, node(7*i + 3): 1},
+		})
+	}
+	began := time.Now()
+	got := loader.AllocateNodes(nodes, spanning)
+	require.Less(t, time.Since(began), 5*time.Second)
+	present := valueOf(t, got, nodes, spanning)
+	require.Positive(t, present)
+	for _, job := range spanning[:10] { // no job gains from another number of workers that fits
+		for w := range len(job.Curve) {
+			other := maps.Clone(got)
+			other[job.UID] = w
+			fits := true
+			for name, n := range nodes {
+				cores := 0
+				for _, s := range spanning {
+					cores += s.Widths[name] * other[s.UID]
+				}
+				if fits = fits && cores <= n.Budget; fits {
+					maps.Copy(other, loader.Allocate(n.Jobs, n.Budget-cores))
+				}
+			}
+			if fits {
+				require.LessOrEqual(t, valueOf(t, other, nodes, spanning), present*(1+1e-9), "%s with %d", job.UID, w)
+			}
+		}
 	}
 }

@@ -52,7 +52,7 @@ func (n *Node) wantedConfig(j *job) wire.Config {
 	advice, ok := n.advice[j.pod.Ref.UID]
 	if ok {
 		j.advice = advice
-		if j.spec.Allows(gpushare.TuneLoaders) && !j.trial.InProgress() { // a trial changes one setting at a time
+		if j.spec.Allows(gpushare.TuneLoaders) && !j.trial.InProgress() { // one setting changes at a time
 			config.Loaders = advice.Loaders
 		}
 	}

@@ -18,8 +18,10 @@ func (e PodUpdated) apply(n *Node) {
 	j := n.jobs[uid]
 	switch {
 	case !pod.Running && j != nil && n.savesAtEnd(j, pod):
+		j.observeEnd(pod)
 		n.update(j, pod)
 	case !pod.Running && j != nil:
+		j.observeEnd(pod)
 		n.leave(j)
 	case !pod.Running: // the pod is pending or has ended
 	case j == nil:
@@ -35,6 +37,7 @@ func (n *Node) update(j *job, pod Pod) {
 	n.followProcesses(j)
 	n.followSave(j)
 	n.followPause(j)
+	n.followAnnotations(j, before)
 	j.refusal.Changed = j.refusal.Changed || pod.differs(before)
 	n.observeWriter(j, before.Requests())
 	n.observeMemory(j, before.Memory)
@@ -47,11 +50,7 @@ func (n *Node) update(j *job, pod Pod) {
 // arrive adds the job of a pod that has started to run.
 func (n *Node) arrive(pod Pod) {
 	uid := pod.Ref.UID
-	parse := gpushare.Parse
-	if pod.ByLimits {
-		parse = gpushare.ParseWithLimits
-	}
-	spec, err := parse(pod.Annotations)
+	spec, invalid, err := pod.parseValid()
 	if err != nil {
 		if n.invalid[uid] != err.Error() {
 			n.invalid[uid] = err.Error()
@@ -90,6 +89,9 @@ func (n *Node) arrive(pod Pod) {
 	n.announceDirection(j)
 	n.reportScheduler(j)
 	n.explainFixed(j)
+	if invalid != nil {
+		n.event(j, 0, true, "BadAnnotation", invalid.Error()+". The job goes on as if it had no such annotation")
+	}
 	n.log(Info, "job arrived", "job", pod.Ref, "uid", uid, "category", j.category, "progress", spec.Progress.Source)
 	n.syncSlots()
 	n.deliver(j)

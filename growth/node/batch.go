@@ -10,9 +10,8 @@ import (
 
 // batchState is what a job reports for advice on its batch size.
 type batchState struct {
-	known  goodput.State
-	last   int        // size at the last tick; 0 if unknown
-	memory growth.MiB // that its framework has reserved on a GPU at most; 0 if unknown
+	known goodput.State
+	last  int // size at the last tick; 0 if unknown
 }
 
 // add adds a report of one process.
@@ -27,9 +26,6 @@ func (b *batchState) add(p wire.Progress) {
 		if declared != b.known.Range {
 			b.known = goodput.State{Range: declared} // another program: what was measured says nothing about it
 		}
-	}
-	if p.GPUMemory > 0 {
-		b.memory = p.GPUMemory
 	}
 	if g := p.Gradients; g != nil {
 		b.known.Noise = b.known.Noise.Add(goodput.Comparison{

@@ -7,8 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/goodput"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/wire"
@@ -41,6 +43,30 @@ func TestBatch_TheSampleHasWhatWasMeasured(t *testing.T) {
 		s = w.sample("a").Batch
 		require.Len(t, s.Points, 2)
 		require.Equal(t, 128, s.Points[1].Batch)
+	})
+}
+
+// The ranks of a job on one GPU need their memory at the same time. What the driver needs for a process, 512 MiB, is added once.
+func TestBatch_TheMemoryIsThatOfAllRanks(t *testing.T) {
+	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
+		j := newTrainee(w)
+		j.declares()
+		declared := j.reports
+		j.reports = func(p *wire.Progress) {
+			declared(p)
+			for rank := range 2 {
+				own := *p
+				own.Process = wire.Process{Rank: &rank, LocalRank: &rank, WorldSize: 2}
+				own.GPUMemory = growth.MiB(300 + 100*rank)
+				if rank == 1 {
+					j.step(node.ProgressReported{Slot: "slot-a", Connection: 2, Source: gpushare.FromSocket, Progress: own})
+				} else {
+					*p = own
+				}
+			}
+		}
+		j.run(6)
+		require.Equal(t, growth.MiB(300+400+512), w.sample("a").Batch.Points[0].Memory)
 	})
 }
 

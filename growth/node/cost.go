@@ -29,7 +29,7 @@ type stepCost struct {
 
 	firstCPU    growth.Work // total CPU at the first observed steps
 	firstSteps  float64     // total steps at that time
-	assumed     bool        // the values include an assumed cost
+	borrowed    float64     // of steps, what was assumed and not measured
 	unconfirmed bool        // the assumed cost is from another node, and no interval has confirmed it
 	restarted   bool        // the job or the coordinator has restarted since the first values
 }
@@ -66,7 +66,7 @@ func (c *stepCost) add(steps int64, cpu growth.Seconds) {
 
 // measure adds steps and the CPU that they used.
 func (c *stepCost) measure(made, used float64) {
-	if c.assumed && contradicts(used/made, c.used/c.steps) {
+	if c.assumed() && contradicts(used/made, c.used/c.steps) {
 		c.restart()
 	}
 	c.unconfirmed = false
@@ -75,7 +75,7 @@ func (c *stepCost) measure(made, used float64) {
 		off = math.Abs(used - made*c.used/c.steps)
 		kept = math.Pow(decay, min(1, made/c.steps/decayPart))
 	}
-	c.steps = kept*c.steps + made
+	c.steps, c.borrowed = kept*c.steps+made, kept*c.borrowed
 	c.used = kept*c.used + used
 	c.deviation = kept*c.deviation + off
 }
@@ -88,6 +88,7 @@ func (c *stepCost) skip(steps int64, cpu growth.Seconds) {
 // forget gives the measured cost the weight of one step, so that the next interval dominates.
 func (c *stepCost) forget() {
 	if c.steps > 1 {
+		c.borrowed /= c.steps
 		c.steps, c.used, c.deviation = 1, c.used/c.steps, c.deviation/c.steps
 	}
 }
@@ -95,7 +96,7 @@ func (c *stepCost) forget() {
 // restart forgets what was measured so far.
 func (c *stepCost) restart() {
 	c.steps, c.used, c.deviation = 0, 0, 0
-	c.assumed, c.unconfirmed = false, false
+	c.borrowed, c.unconfirmed = 0, false
 }
 
 // contradicts reports whether a measured cost is too far from the assumed one for both to be true. The first steps of a
@@ -104,9 +105,12 @@ func contradicts(measured, assumed float64) bool {
 	return max(measured, assumed) > maxAssumedRatio*min(measured, assumed)
 }
 
-// measured returns the cost of a step if it was measured and not assumed; else 0.
+// assumed reports whether most of the cost was assumed.
+func (c *stepCost) assumed() bool { return c.borrowed > c.steps/2 }
+
+// measured returns the cost of a step if most of it was measured; else 0.
 func (c *stepCost) measured() growth.Work {
-	if c.assumed {
+	if c.assumed() {
 		return 0
 	}
 	mean, _ := c.perStep()
@@ -120,7 +124,7 @@ func (c *stepCost) assume(perStep growth.Work, steps float64, remote bool) {
 		c.steps = steps
 		c.used = float64(perStep) * steps
 		c.deviation = c.used / 4
-		c.assumed, c.unconfirmed = true, remote
+		c.borrowed, c.unconfirmed = steps, remote
 	}
 }
 

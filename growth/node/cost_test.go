@@ -98,6 +98,7 @@ func TestStepCost_AssumesTheCostOfASimilarJob(t *testing.T) {
 	c.add(4, 20)
 	c.assume(2, 100, false)
 	c.add(8, 40)
+	require.Zero(t, c.measured(), "most of it is assumed")
 	mean, spread := c.perStep()
 	require.InDelta(t, 2.1, float64(mean), 0.05, "four steps at five core-seconds and a hundred at two")
 	require.Greater(t, spread, growth.Work(0))
@@ -109,6 +110,7 @@ func TestStepCost_AssumesTheCostOfASimilarJob(t *testing.T) {
 	}
 	mean, _ = c.perStep()
 	require.InDelta(t, 5, float64(mean), 0.1, "the steps of this job cost five core-seconds")
+	require.Equal(t, mean, c.measured())
 	require.InDelta(t, 5, float64(c.overall()), 1e-9)
 }
 

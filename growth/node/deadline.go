@@ -38,6 +38,14 @@ type lateness struct {
 	asked time.Time
 }
 
+// forgetDeadline forgets what was expected of the job's deadline, which has changed.
+func (j *job) forgetDeadline() {
+	j.late, j.lifetime.Deadline = lateness{}, ""
+	for _, reason := range []string{"DeadlineAtRisk", "DeadlineInTime", "DeadlineInfeasible"} {
+		delete(j.eventTimes, reason)
+	}
+}
+
 // deadline returns the deadline of the job's user; zero if there is none.
 func (j *job) deadline() time.Time { return j.spec.Deadline.Time(j.pod.Created).UTC() }
 
@@ -131,7 +139,7 @@ func (n *Node) followDeadlines() {
 }
 
 // endDeadline compares a job that has ended, or reached its target, with its deadline. A job that lacks many of the steps that it has
-// named has failed.
+// named, has failed or was deleted has not met it.
 func (n *Node) endDeadline(j *job) {
 	if !j.hasDeadline() || j.follows() || j.lifetime.Deadline == deadline.Met {
 		return
@@ -139,7 +147,7 @@ func (n *Node) endDeadline(j *job) {
 	what, at := "reached its target", n.now
 	if !j.targetReached() {
 		what, at = "ended", j.lifetime.ended
-		if float64(j.latest.Step) < doneSteps*float64(j.latest.TotalSteps) {
+		if j.cutShort || float64(j.counter.steps) < doneSteps*float64(j.latest.TotalSteps) {
 			return
 		}
 	}

@@ -18,18 +18,29 @@ const (
 	sameWork = 0.02
 )
 
+// observeEnd notes how the job of a pod that does not run any more has ended. A job that is deleted has not ended by itself, though it may
+// exit without an error when it is asked to.
+func (j *job) observeEnd(pod Pod) {
+	j.failed = pod.Trainer().Failed
+	j.cutShort = j.cutShort || j.failed != "" || !pod.Deadline.IsZero() && !pod.Ended()
+}
+
 // announceEnd summarises a job that has ended.
 func (n *Node) announceEnd(j *job) {
 	n.close(j)
 	n.endDeadline(j)
 	l := j.lifetime
 	ran := j.ran()
-	parts := []string{fmt.Sprintf("The job ended after %s%s", ran.Round(time.Second), j.resultText())}
+	ended := "ended"
+	if j.failed != "" {
+		ended = fmt.Sprintf("failed (%s)", j.failed)
+	}
+	parts := []string{fmt.Sprintf("The job %s after %s%s", ended, ran.Round(time.Second), j.resultText())}
 	if j.usage.CPUKnown && j.lifetime.ended.Sub(j.usedAt) <= ran/stalePart {
 		parts = append(parts, fmt.Sprintf("It used %.0f core-seconds of CPU", float64(j.usage.CPU)))
 	}
-	if g := j.identity().gpu.seen; g.Held > 0 {
-		parts = append(parts, fmt.Sprintf("It computed on its GPU for %.0f s and waited %.0f s for its turn", float64(g.Held), float64(g.Waited)))
+	if g := j.identity().lifetime; g.GPUHeld > 0 {
+		parts = append(parts, fmt.Sprintf("It computed on its GPU for %.0f s and waited %.0f s for its turn", float64(g.GPUHeld), float64(g.GPUWaited)))
 	}
 	if l.Shared > 0 && j.tunable() && !n.dividesGPUs() {
 		held := fmt.Sprintf("It held %s of the node's pool on average", growth.Share(l.Held/l.Shared))

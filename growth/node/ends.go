@@ -6,9 +6,11 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/deadline"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/policy"
+	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
 const (
@@ -36,6 +38,7 @@ func (n *Node) estimateEnds() {
 		}
 	} else {
 		n.estimateOnCPU()
+		n.estimateUntuned()
 	}
 	for _, j := range n.sorted() {
 		n.annotateETA(j)
@@ -57,9 +60,34 @@ func (n *Node) estimateOnCPU() {
 	ends := e.ends()
 	for i, j := range jobs {
 		j.usable = n.usable(in[i])
-		n.setETA(j, in[i], ends[i])
+		n.setETA(j, in[i].Remaining, ends[i])
 		n.forecastDeadline(j, e, ends[i])
 	}
+}
+
+// estimateUntuned expects the jobs whose CPU is not divided to go on as fast as in the last interval. What they could make of more
+// is not known.
+func (n *Node) estimateUntuned() {
+	for _, j := range n.sorted() {
+		if j.tunable() || j.isPaused() || j.used <= 0 {
+			continue
+		}
+		f := n.forecast(j.leader())
+		if left := f.remaining; fairfinish.Sized(left) {
+			i := j.timeFor(left)
+			n.setETA(j, left, fairfinish.End{Low: i.Low, Likely: i.Likely, High: i.High, Known: true})
+		}
+		if due := j.leader().userDeadline(f).Work; fairfinish.Sized(due) {
+			i := j.timeFor(due)
+			n.forecastDeadline(j, estimate{}, fairfinish.End{Due: &i, Alone: &deadline.Interval{}})
+		}
+	}
+}
+
+// timeFor returns how long the job needs for some work with the CPU that it has used in the last interval.
+func (j *job) timeFor(w remaining.Estimate) deadline.Interval {
+	after := func(w growth.Work) growth.Seconds { return growth.Seconds(float64(w) / j.used.Cores()) }
+	return deadline.Interval{Low: after(w.Low), Likely: after(w.Likely), High: after(w.High)}
 }
 
 func (n *Node) estimateGroup(g gpuGroup) {
@@ -85,7 +113,7 @@ func (n *Node) estimateGroup(g gpuGroup) {
 	for i, j := range g.jobs {
 		for _, pod := range j.pods {
 			pod.usable = n.usable(in[i])
-			n.setETA(pod, in[i], ends[i])
+			n.setETA(pod, in[i].Remaining, ends[i])
 			n.forecastDeadline(pod, e, ends[i])
 		}
 	}
@@ -121,7 +149,7 @@ func (e estimate) ends() []fairfinish.End {
 	return fairfinish.ExpectFair(e.config, e.jobs)
 }
 
-func (n *Node) setETA(j *job, in fairfinish.Job, end fairfinish.End) {
+func (n *Node) setETA(j *job, left remaining.Estimate, end fairfinish.End) {
 	if n.jobs[j.pod.Ref.UID] != j || j.pod.Ended() || !end.Known {
 		return
 	}
@@ -131,7 +159,7 @@ func (n *Node) setETA(j *job, in fairfinish.Job, end fairfinish.End) {
 			Low:    n.now.Add(end.Low.Duration()),
 			High:   n.now.Add(end.High.Duration()),
 		}.Round(),
-		Remaining: in.Remaining,
+		Remaining: left,
 	}
 }
 

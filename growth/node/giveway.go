@@ -29,6 +29,8 @@ func (n *Node) askOthers(j *job, e estimate) {
 // giveWayText says what would have to happen for the job to end before its deadline.
 func (n *Node) giveWayText(j *job, e estimate) string {
 	switch {
+	case !n.dividesGPUs() && !j.tunable():
+		return "No job can give way for it, because its CPU is not tuned: " + j.fixed()
 	case n.config.Policy == policy.QoreDL:
 		return "The policy qore-dl lets late jobs grow, at the expense of others where the load is high"
 	case n.config.Policy != policy.Harmless:

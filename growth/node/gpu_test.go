@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -56,6 +57,7 @@ func TestChargeGPU(t *testing.T) {
 	}{
 		"turns are charged in full":               {[]gpuReading{alone(7), alone(3)}, []growth.Seconds{7, 3}, []bool{false, false}},
 		"a GPU that is idle at times":             {[]gpuReading{alone(5), alone(3)}, []growth.Seconds{5, 3}, []bool{false, false}},
+		"next to a job that has left":             {[]gpuReading{{alone: 4, shared: 6, measured: true}}, []growth.Seconds{10}, []bool{true}},
 		"all at the same time":                    {[]gpuReading{shared(10), shared(10)}, []growth.Seconds{5, 5}, []bool{true, true}},
 		"one waits for data":                      {[]gpuReading{shared(10), shared(5)}, []growth.Seconds{20. / 3, 10. / 3}, []bool{true, true}},
 		"a set of two for half of the time":       {[]gpuReading{shared(5), shared(5), alone(5)}, []growth.Seconds{2.5, 2.5, 5}, []bool{true, true, false}},
@@ -81,10 +83,15 @@ func TestChargeGPU(t *testing.T) {
 // The cost of a step is exact once the job has had the GPU alone, and stays that.
 func TestMeasureGPUCost_PrefersExactIntervals(t *testing.T) {
 	j := &job{}
-	interval := func(steps int64, used growth.Seconds, uncertain bool) {
+	interval := func(steps int64, used growth.Seconds, shared ...bool) {
 		j.counter.steps += steps
-		j.gpu.used += used
-		j.gpu.uncertain = uncertain
+		for _, unsure := range shared {
+			c := charged{all: used / growth.Seconds(len(shared))}
+			if unsure {
+				c.unsure = c.all
+			}
+			j.gpu.charge(c.all, c, 1)
+		}
 		j.measureGPUCost()
 	}
 	perStep := func() float64 {
@@ -95,11 +102,76 @@ func TestMeasureGPUCost_PrefersExactIntervals(t *testing.T) {
 	interval(100, 20, true)
 	require.InDelta(t, 0.2, perStep(), 1e-9)
 	require.False(t, j.gpu.exact)
+	interval(100, 20, true, true, true, true, false)
+	require.False(t, j.gpu.exact, "others have computed in four of five looks")
+	interval(0, 5, true)
+	interval(50, 5, false)
+	require.False(t, j.gpu.exact, "others have computed since the last step")
 	interval(100, 10, false)
-	require.InDelta(t, 0.1, perStep(), 0.005)
 	require.True(t, j.gpu.exact)
+	require.InDelta(t, 0.1, perStep(), 0.005)
 	interval(100, 50, true)
 	require.InDelta(t, 0.1, perStep(), 0.005, "others have computed too")
 	interval(100, 10, false)
 	require.InDelta(t, 0.1, perStep(), 0.005)
+}
+
+// A job that computed next to others until 10 s has the GPU alone from then on. Its steps take 0.1 s alone, and are reported up to a
+// second late.
+func TestMeasureGPUCost_CountsWorkUpToTheLastReport(t *testing.T) {
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := func(seconds float64) time.Time { return began.Add(time.Duration(seconds * float64(time.Second))) }
+	j := &job{}
+	last := at(0)
+	look := func(seconds float64, steps int64, reported float64, unsure bool) {
+		j.counter.steps, j.stepped = steps, at(reported)
+		work := growth.Seconds(at(seconds).Sub(last).Seconds())
+		c := charged{all: work}
+		if unsure {
+			work, c.unsure = work/2, c.all
+		}
+		j.gpu.charge(work, c, j.reportedPart(last, at(seconds)))
+		j.measureGPUCost()
+		last = at(seconds)
+	}
+	look(5, 40, 4, true)
+	look(10, 90, 9, true)
+	require.False(t, j.gpu.exact)
+	look(10.1, 100, 10.05, false)
+	require.False(t, j.gpu.exact, "the steps of the last second at the same time")
+	look(11, 100, 10.05, false)
+	require.False(t, j.gpu.exact, "no step is reported")
+	look(12.5, 120, 12.05, false)
+	require.True(t, j.gpu.exact)
+	mean, _ := j.gpu.cost.perStep()
+	require.InDelta(t, .1, float64(mean), .001)
+}
+
+// The driver's records are up to two seconds old. A job that computes all the time is charged all of it in the end, however far apart
+// the looks are.
+func TestReadMeasured_LosesNoTimeOfLateRecords(t *testing.T) {
+	n, start := &Node{}, time.Unix(1000, 0)
+	self := &job{pod: Pod{Ref: growth.PodRef{UID: "a"}}}
+	j := gpuJob{job: self, pods: []*job{self}, gpus: []growth.GPU{"GPU-0"}}
+	last, charged := growth.Seconds(0), growth.Seconds(0)
+	for _, at := range []growth.Seconds{5, 5.5, 10, 10.5, 11, 20, 20.1, 25, 40} {
+		n.now = start.Add(at.Duration())
+		record := 2 * growth.Seconds(int(at)/2)
+		busy := GPUBusy{At: record, GPUs: map[growth.GPU]map[growth.PodUID]BusyTime{"GPU-0": {"a": {Kernels: record, Processes: 1}}}}
+		r := n.readMeasured(j, gpuReading{}, busy, start.Add(last.Duration()))
+		charge := chargeGPU([]gpuReading{r}, at-last)[0].work
+		require.InDelta(t, float64(r.shared), float64(charge), 1e-6, "the job is charged what it has used")
+		charged, last = charged+charge, at
+	}
+	require.InDelta(t, 36, float64(charged), 2, "since the first record, of second 4")
+}
+
+// A batch size is judged by the part of the resource that limits the job.
+func TestLimitingShare(t *testing.T) {
+	j := &job{share: .2, gpu: gpuTime{share: .7, plain: .5}}
+	require.Equal(t, growth.Share(.2), (&Node{}).limitingShare(j), "the CPU is divided")
+	divides := &Node{computes: true}
+	require.Equal(t, growth.Share(.5), divides.limitingShare(j), "all compute at the same time")
+	j.gpu.paused = true
+	require.Equal(t, growth.Share(.7), divides.limitingShare(j), "jobs take turns")
 }

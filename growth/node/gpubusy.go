@@ -41,6 +41,7 @@ type gpuBusy struct {
 	measured    growth.Seconds // time that was measured without a gap
 	part        growth.Share   // of the time of its GPUs, recently
 	processes   int            // the most on one GPU
+	owed        growth.Seconds // time of kernels that the job was not charged yet
 }
 
 // known reports whether the job's part of the time was measured for long enough.
@@ -66,6 +67,15 @@ func (b *gpuBusy) measure(at, kernels growth.Seconds) growth.Seconds {
 	b.part += growth.Share(newest) * (growth.Share(ran/elapsed) - b.part)
 	b.measured += elapsed
 	return ran
+}
+
+// due returns which part of the time of a job's kernels is charged at this look, some time after the last one. The driver's records
+// are late, so they may name more time than has passed since the last look. The rest is due at the next look.
+func (b *gpuBusy) due(kernels, elapsed growth.Seconds) growth.Seconds {
+	all := b.owed + kernels
+	now := min(all, max(elapsed, 0))
+	b.owed = min(all-now, outsideLag)
+	return now
 }
 
 // readBusy reads the measured use of a job. It is unknown unless all of its GPUs are measured.

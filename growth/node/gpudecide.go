@@ -149,12 +149,13 @@ func (n *Node) flowConOnGPUs(g gpuGroup, interrupted, rearranged bool) division 
 // grantGroup applies a decision to the jobs of a group, and decides whether they take turns.
 func (n *Node) grantGroup(g *gpuGroup, d division, why string) {
 	plain := g.plainShares()
-	gain, paused := growth.Share(0), false
+	gain, paused, bounded := growth.Share(0), false, false
 	for i, j := range g.jobs {
+		bounded = bounded || j.bound() < 1 && j.always == 0
 		gain = max(gain, growth.Share(math.Abs(float64(d.grants[i].share-plain[i]))))
 		paused = paused || j.gpu.paused
 	}
-	g.gains = len(g.jobs) > 1 && g.because == "" && (gain >= minGain || paused && gain >= minGain/2)
+	g.gains = len(g.jobs) > 1 && g.because == "" && (bounded || gain >= minGain || paused && gain >= minGain/2)
 	for i, j := range g.jobs {
 		grant := d.grants[i]
 		if j.always > 0 {

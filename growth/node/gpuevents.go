@@ -37,7 +37,7 @@ func (n *Node) unpausable(j gpuJob) string {
 	case !lead.spec.Allows(gpushare.TuneGPUTime):
 		return "its user does not list gpu-time in " + gpushare.TuneAnnotation
 	case n.spans(j):
-		return "it has processes on other nodes, which would wait for the paused ones"
+		return lacking(j)
 	case !j.gpu.gated.IsZero() && n.now.Sub(j.gpu.gated) < connectTime:
 		return ""
 	case n.freezes(j) != "":
@@ -48,6 +48,22 @@ func (n *Node) unpausable(j gpuJob) string {
 		return ""
 	}
 	return "its shim is not connected for turns: it is of an earlier release, or the job does not call gpushare.step"
+}
+
+// lacking returns why a job cannot be paused of which processes do not report. Only a pod that is a job of its own surely
+// has them; for other jobs they may be in pods on nodes that this one does not see.
+func lacking(j gpuJob) string {
+	calls, all := 0, 0
+	for _, pod := range j.pods {
+		calls += len(pod.settings.all)
+		all = max(all, pod.settings.worldSize())
+	}
+	where, others := " on this node", "run on other nodes or do not call it"
+	if lead := j.leader(); lead.spanning() == "" && !lead.pod.Distributed {
+		where, others = "", "do not call it"
+	}
+	return fmt.Sprintf("gpushare.step is called in %d of its %d processes%s: the others %s, and would wait for the paused ones",
+		calls, all, where, others)
 }
 
 // reportGroup records what a decision means for the users of a group's jobs.

@@ -28,8 +28,8 @@ func (g gpuJob) width() growth.Seconds { return growth.Seconds(len(g.gpus)) }
 type gpuGroup struct {
 	gpus []growth.GPU
 	jobs []gpuJob
-	// gains is set if the shares differ from those of plain sharing, turns if the jobs take turns. because says why they cannot,
-	// if the job blocker cannot be paused.
+	// gains is set if the shares differ from those of plain sharing, or a job has a bound (gpushare/gpu-cores). turns is set if the jobs
+	// take turns. because says why they cannot, if the job blocker cannot be paused.
 	gains   bool
 	turns   bool
 	because string

@@ -17,8 +17,7 @@ func (n *Node) gpuMemoryUse(j *job) peaks.Use {
 
 // batchMemory is the memory that a job needs at its present batch size, as it is compared with gpushare/gpu-mem.
 func (n *Node) batchMemory(j *job) growth.MiB {
-	use := peaks.Use{GPUReserved: j.batch.memory, GPUUsed: n.gpuMemory[j.pod.Ref.UID]}
-	if memory := use.GPU(); memory > 0 {
+	if memory := n.gpuMemoryUse(j).GPU(); memory > 0 {
 		return memory
 	}
 	return j.usage.Memory // the job has no GPU

@@ -51,30 +51,34 @@ func (n *Node) meterGPUs(uses map[growth.PodUID]GPUUse, busy GPUBusy) {
 				n.reportOverdue(j, use)
 			}
 			readings[i] = n.readGPU(j, use, known, before)
-			readings[i] = n.readMeasured(j, readings[i], busy)
-			j.gpu.span.add(readings[i])
+			readings[i] = n.readMeasured(j, readings[i], busy, before)
+			j.gpu.addSpan(readings[i], j.reportedPart(before, n.now))
 			j.countSet(readings[i])
 			n.chargeTogether(j, &readings[i])
 		}
-		n.chargeGroup(g, readings, growth.Seconds(max(0, n.now.Sub(before).Seconds())))
+		n.chargeGroup(g, readings, before)
 	}
 }
 
 // readMeasured replaces the reading of a job by what the driver has measured, if it has and the job is not connected for turns
 // or computes outside them.
-func (n *Node) readMeasured(j gpuJob, r gpuReading, busy GPUBusy) gpuReading {
-	before := j.gpu.busy.measured
+func (n *Node) readMeasured(j gpuJob, r gpuReading, busy GPUBusy, before time.Time) gpuReading {
+	b := &j.gpu.busy
+	until := b.measured
 	kernels, measured := n.readBusy(j, busy)
 	j.gpu.metered = measured && !r.measured
-	switch {
-	case r.measured && measured:
-		return n.checkTurns(j, r, kernels, j.gpu.busy.measured-before)
-	case j.gpu.metered && n.freezes(j) != "" && j.gpu.paused: // no other job has computed next to it
-		return gpuReading{alone: kernels, measured: true}
-	case j.gpu.metered:
-		return gpuReading{shared: kernels, exact: true}
+	if !j.gpu.metered {
+		b.owed = 0
+		if measured {
+			return n.checkTurns(j, r, kernels, b.measured-until)
+		}
+		return r
 	}
-	return r
+	due := b.due(kernels, growth.Seconds(n.now.Sub(before).Seconds()))
+	if n.freezes(j) != "" && j.gpu.paused { // no other job has computed next to it
+		return gpuReading{alone: due, measured: true}
+	}
+	return gpuReading{shared: due, exact: true}
 }
 
 // readGPU returns what a job has used since the last reading. A job that is not connected is assumed to compute all the
@@ -86,6 +90,8 @@ func (n *Node) readGPU(j gpuJob, use GPUUse, known bool, before time.Time) gpuRe
 	}
 	if known {
 		j.gpu.seen = use
+		j.lifetime.GPUHeld += use.Held - last.Held
+		j.lifetime.GPUWaited += use.Waited - last.Waited
 		j.gpu.unfreezable = use.Unfreezable
 		if use.Frozen {
 			n.announceFreezing(j)
@@ -128,8 +134,23 @@ func (n *Node) connecting(j gpuJob) bool {
 	return n.now.Sub(j.arrived) < startTime
 }
 
-// chargeGroup adds the readings of a group's jobs to their work and to their waits.
-func (n *Node) chargeGroup(g gpuGroup, readings []gpuReading, elapsed growth.Seconds) {
+// summariseUse sets what the job has done since the last tick.
+func (j *job) summariseUse() {
+	t, w := &j.gpu, j.gpu.sinceTick
+	t.rate, t.recent, t.sinceTick = 0, recentUse{}, useSince{}
+	if w.elapsed > 0 {
+		t.rate = growth.MilliCPU(1000 * w.work / w.elapsed)
+		t.recent = recentUse{
+			held:     growth.Share(min(w.held/w.elapsed, 1)),
+			waited:   growth.Share(min(w.waited/w.elapsed, 1)),
+			measured: w.measured,
+		}
+	}
+}
+
+// chargeGroup adds the readings of a group's jobs since the last look to their work and to their waits.
+func (n *Node) chargeGroup(g gpuGroup, readings []gpuReading, before time.Time) {
+	elapsed := growth.Seconds(max(0, n.now.Sub(before).Seconds()))
 	charges := make([]growth.Seconds, len(g.jobs))
 	shared := make([]bool, len(g.jobs))
 	for _, gpu := range g.gpus {
@@ -147,18 +168,17 @@ func (n *Node) chargeGroup(g gpuGroup, readings []gpuReading, elapsed growth.Sec
 	}
 	for i, j := range g.jobs {
 		r, t := readings[i], &j.gpu
-		t.used += charges[i]
-		t.waited += r.waited + max(0, r.alone+r.shared+r.set-charges[i]/j.width())
-		t.uncertain = shared[i]
-		t.rate, t.recent = 0, recentUse{}
-		if elapsed > 0 {
-			t.rate = growth.MilliCPU(1000 * charges[i] / elapsed)
-			t.recent = recentUse{
-				held:     growth.Share(min((r.alone+r.shared+r.set)/elapsed, 1)),
-				waited:   growth.Share(min(r.waited/elapsed, 1)),
-				measured: r.measured,
-			}
+		c := charged{all: r.alone + r.shared + r.set}
+		if shared[i] {
+			c.unsure = c.all
 		}
+		t.charge(charges[i], c, j.reportedPart(before, n.now))
+		t.waited += r.waited + max(0, r.alone+r.shared+r.set-charges[i]/j.width())
+		t.sinceTick.elapsed += elapsed
+		t.sinceTick.work += charges[i]
+		t.sinceTick.held += c.all
+		t.sinceTick.waited += r.waited
+		t.sinceTick.measured = r.measured
 	}
 }
 
@@ -197,8 +217,9 @@ func chargeGPU(readings []gpuReading, elapsed growth.Seconds) []gpuCharge {
 		if sum > 0 {
 			charges[i].work += busy * r.shared / sum
 		}
-		charges[i].shared = r.set > sharedPart*(r.alone+r.shared+r.set) ||
-			len(all) > 1 && together > r.shared+r.set && r.shared > sharedPart*(r.alone+r.shared+r.set)
+		least := sharedPart * (r.alone + r.shared + r.set)
+		left := len(all) == 1 && r.measured // the others, next to which the job has computed, have left
+		charges[i].shared = r.set > least || r.shared > least && (left || len(all) > 1 && together > r.shared+r.set)
 	}
 	return charges
 }
@@ -233,20 +254,4 @@ func chargeMeasured(readings []gpuReading, elapsed growth.Seconds) (rest []gpuRe
 		r.setTime *= left
 	}
 	return rest, own + min(shared, free)
-}
-
-// measureGPUCost updates the cost of the job's steps on GPUs. Once it was measured alone, intervals in which others have
-// computed at the same time no longer count.
-func (j *job) measureGPUCost() {
-	t := &j.gpu
-	steps := j.leader().counter.steps
-	if t.uncertain && t.exact {
-		t.cost.skip(steps, t.used)
-		return
-	}
-	if !t.uncertain && !t.exact && t.cost.known && steps > t.cost.lastSteps && t.used > t.cost.lastCPU {
-		t.exact, t.stale = true, false
-		t.cost.restart()
-	}
-	t.cost.add(steps, t.used)
 }

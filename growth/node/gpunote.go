@@ -22,6 +22,14 @@ type gpuNote struct {
 
 // annotateGPUShares writes which part of the time of their GPUs the jobs have, for people and for kubectl.
 func (n *Node) annotateGPUShares() {
+	if !n.dividesGPUs() {
+		return
+	}
+	for _, j := range n.sorted() {
+		if j.leavesGPU() && !j.pod.Ended() { // it is in no group
+			n.annotateGPUShare(j, 0)
+		}
+	}
 	for _, g := range n.groups {
 		for _, j := range g.jobs {
 			share := j.gpu.plain

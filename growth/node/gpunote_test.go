@@ -45,3 +45,23 @@ func TestAnnotateGPUShare_IsRateLimited(t *testing.T) {
 		})
 	}
 }
+
+// A paused job is in no group of jobs that share GPUs.
+func TestAnnotateGPUShares_APausedJobHasNone(t *testing.T) {
+	for name, tc := range map[string]struct {
+		level pauseLevel
+		want  []Annotation
+	}{
+		"it waits":             {stopped, []Annotation{{Name: gpushare.GPUShareAnnotation, Value: "0%"}}},
+		"it goes on":           {running, nil},
+		"it cannot be stopped": {withoutCPU, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := &Node{now: time.Unix(1000, 0), computes: true}
+			j := &job{pause: pause{level: tc.level}, pod: Pod{Annotations: map[string]string{gpushare.GPUShareAnnotation: "62%"}}}
+			n.jobs = map[growth.PodUID]*job{"": j}
+			n.annotateGPUShares()
+			require.Equal(t, tc.want, n.out.Annotations)
+		})
+	}
+}

@@ -28,6 +28,8 @@ func (n *Node) watchPhase(j gpuJob) {
 	if differs(before.batchSize, now.batchSize, 1) {
 		t.exact, t.stale = false, true
 		t.cost.forget()
+		t.cost.skip(j.leader().counter.steps, t.reported) // steps of both sizes
+		t.charged = charged{}
 		now.stepCost = 0
 	}
 	switch {

@@ -39,7 +39,7 @@ func TestWatchPhase(t *testing.T) {
 				}
 				for range 10 {
 					j.counter.steps += 100
-					j.gpu.used += 100 * perStep
+					j.gpu.charge(100*perStep, charged{all: 100 * perStep}, 1)
 					j.measureGPUCost()
 				}
 				n.watchPhase(j)
@@ -54,6 +54,52 @@ func TestWatchPhase(t *testing.T) {
 			interval(tc.batchSize, tc.loaders, tc.perStep)
 			require.False(t, j.gpu.stale, "the cost is measured again")
 			require.True(t, j.gpu.exact)
+		})
+	}
+}
+
+// The interval in which the batch size changes has steps of both sizes: their cost is that of none.
+func TestWatchPhase_LeavesOutTheIntervalOfAChange(t *testing.T) {
+	n := New(Config{})
+	j := gpuJob{job: &job{pod: Pod{Ref: growth.PodRef{UID: "a"}}}}
+	tick := func(batchSize int, steps int64) { // in the order of Ticked
+		j.running = wire.Values{BatchSize: &batchSize}
+		j.counter.steps += steps
+		j.gpu.charge(5, charged{all: 5}, 1)
+		n.watchPhase(j)
+		j.measureGPUCost()
+	}
+	tick(32, 50)
+	tick(32, 50)
+	require.True(t, j.gpu.exact)
+	tick(64, 45)
+	require.False(t, j.gpu.exact)
+	require.True(t, j.gpu.stale)
+	tick(64, 25)
+	require.True(t, j.gpu.exact)
+	mean, _ := j.gpu.cost.perStep()
+	require.InDelta(t, .2, float64(mean), 1e-9)
+}
+
+// A look between two ticks does not change what a job did in the last interval.
+func TestSummariseUse_IsOfWholeIntervals(t *testing.T) {
+	for name, looks := range map[string][]float64{"one look": {5}, "a look just before the tick": {4.999, .001}} {
+		t.Run(name, func(t *testing.T) {
+			n := New(Config{})
+			n.now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			j := gpuJob{job: &job{pod: Pod{Ref: growth.PodRef{UID: "a"}}}, gpus: []growth.GPU{"gpu"}}
+			g := gpuGroup{gpus: j.gpus, jobs: []gpuJob{j}}
+			for i, d := range looks {
+				before := n.now
+				n.now = n.now.Add(time.Duration(d * float64(time.Second)))
+				held := growth.Seconds(2) // at first
+				if i > 0 {
+					held = growth.Seconds(d)
+				}
+				n.chargeGroup(g, []gpuReading{{alone: held, measured: true}}, before)
+			}
+			j.summariseUse()
+			require.InDelta(t, .4, float64(j.gpu.recent.held), .001)
 		})
 	}
 }

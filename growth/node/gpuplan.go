@@ -60,7 +60,7 @@ func (j TurnJob) equal(k TurnJob) bool {
 		slices.Equal(j.GPUs, k.GPUs) && slices.Equal(j.Slots, k.Slots)
 }
 
-// spans reports whether a job has processes on other nodes.
+// spans reports whether a job has processes that do not report here: they run on other nodes, or do not call the shim.
 func (n *Node) spans(j gpuJob) bool {
 	here, all := 0, 0
 	for _, pod := range j.pods {

@@ -13,6 +13,8 @@ import (
 const (
 	probeTime  = 2500 * time.Millisecond
 	probeLimit = 10 * time.Second
+	// leastProbed is the time between two reports of steps, a second apart each, from which a probe says how much the jobs do.
+	leastProbed = 1500 * time.Millisecond
 	// confirmAfter is the time after which two jobs that did no more in their probe are measured once more. Something else may have slowed
 	// the node down at that moment, and they might be alone on their GPU for long.
 	confirmAfter = time.Minute
@@ -22,15 +24,9 @@ const (
 type probe struct {
 	jobs  []growth.PodUID
 	began time.Time
-	uses  []probeUse // of each job, at the beginning
+	uses  []probeUse // of each job
 	slow  bool       // they are known to do no more than in turns, since began
 	again bool       // this is the second probe of two jobs
-}
-
-// probeUse is what a job had done.
-type probeUse struct {
-	steps int64
-	held  growth.Seconds
 }
 
 // probePlain reports whether the jobs of a group, which would take turns, should compute at the same time to be measured. Turns
@@ -62,10 +58,11 @@ func (n *Node) probePlain(g *gpuGroup) bool {
 	case n.now.Sub(last.began) >= probeLimit:
 		return false
 	}
+	n.probes[g.gpus[0]].follow(*g)
 	if rate, known := n.probedRate(*g, last); known && n.noteSlow(g, rate <= 1+corun.Margin) {
 		return false
 	}
-	n.awaitProbe(probeTime)
+	n.awaitProbe(clockTime)
 	return true
 }
 
@@ -81,50 +78,6 @@ func (n *Node) noteSlow(g *gpuGroup, slow bool) bool {
 // unconfirmed reports whether two jobs did no more in their first probe, a while ago.
 func (p probe) unconfirmed(jobs []growth.PodUID, now time.Time) bool {
 	return p.slow && !p.again && len(jobs) == 2 && slices.Equal(p.jobs, jobs) && now.Sub(p.began) >= confirmAfter
-}
-
-func (g gpuGroup) newProbe(now time.Time) probe {
-	p := probe{jobs: g.ids(), began: now}
-	for _, j := range g.jobs {
-		p.uses = append(p.uses, j.probeUse())
-	}
-	return p
-}
-
-func (j *job) probeUse() probeUse {
-	return probeUse{steps: j.leader().counter.steps, held: j.gpu.seen.Held}
-}
-
-// probedRate returns the work per second of each GPU in a probe. It is known before the speeds of each job are: while jobs wait for
-// data in a part of each step, other jobs compute at every moment. A job whose speed alone is not known is assumed to be slowed down
-// as much as the others.
-func (n *Node) probedRate(g gpuGroup, p probe) (rate float64, known bool) {
-	elapsed := growth.Seconds(n.now.Sub(p.began).Seconds())
-	if elapsed < growth.Seconds(probeTime.Seconds()) || !slices.Equal(p.jobs, g.ids()) {
-		return 0, false
-	}
-	var work, held, all growth.Seconds
-	for i, j := range g.jobs {
-		if !slices.Equal(j.gpus, g.gpus) {
-			return 0, false
-		}
-		now := j.probeUse()
-		all += now.held - p.uses[i].held
-		if !j.clocked() {
-			continue
-		}
-		perStep, _ := j.gpu.cost.perStep()
-		steps := now.steps - p.uses[i].steps
-		if steps < leastSteps {
-			return 0, false
-		}
-		work += growth.Seconds(steps) * growth.Seconds(perStep) / j.width()
-		held += now.held - p.uses[i].held
-	}
-	if held <= 0 {
-		return 0, false
-	}
-	return float64(work / held * all / elapsed), true
 }
 
 func (g gpuGroup) ids() (ids []growth.PodUID) {

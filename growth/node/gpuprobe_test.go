@@ -29,9 +29,9 @@ func TestProbedRate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := New(Config{})
 			g := n.twoJobs(tc.clocked)
-			p := g.newProbe(n.now)
+			n.probes["gpu"] = g.newProbe(n.now)
 			n.compute(g, tc.steps, tc.held)
-			rate, known := n.probedRate(g, p)
+			rate, known := n.probedRate(g, n.probes["gpu"])
 			require.Equal(t, tc.rate > 0, known)
 			require.InDelta(t, tc.rate, rate, .01)
 		})
@@ -46,7 +46,7 @@ func (n *Node) twoJobs(clocked int) gpuGroup {
 		if i < clocked {
 			for range 3 {
 				j.counter.steps += 100
-				j.gpu.used += 10
+				j.gpu.charge(10, charged{all: 10}, 1)
 				j.measureGPUCost()
 			}
 		}
@@ -56,13 +56,25 @@ func (n *Node) twoJobs(clocked int) gpuGroup {
 	return g
 }
 
-// compute lets the jobs compute at the same time for a probe.
+// compute lets the jobs compute at the same time for a probe. They report steps that they made before it first, and what they do after
+// their last report does not count.
 func (n *Node) compute(g gpuGroup, steps [2]int64, held [2]growth.Seconds) {
-	n.now = n.now.Add(probeTime)
-	for i, j := range g.jobs {
-		j.counter.steps += steps[i]
-		j.gpu.seen.Held += held[i]
+	const early, late = 500 * time.Millisecond, 700 * time.Millisecond
+	do := func(d time.Duration, steps [2]int64, reported growth.Seconds) {
+		n.now = n.now.Add(d)
+		for i, j := range g.jobs {
+			if reported > 0 && steps[i] > 0 {
+				j.counter.steps += steps[i]
+				j.stepped = n.now
+			}
+			h := held[i] * growth.Seconds(d.Seconds()/probeTime.Seconds())
+			j.gpu.charge(h, charged{all: h}, reported)
+		}
+		n.probes["gpu"].follow(g)
 	}
+	do(early, [2]int64{9, 9}, 1)
+	do(probeTime, steps, 1)
+	do(late, steps, 0)
 }
 
 // Two jobs did no more in their probe than in turns, perhaps because something else was busy on the node at that moment.

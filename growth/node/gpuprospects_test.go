@@ -42,3 +42,25 @@ func TestProspect(t *testing.T) {
 		})
 	}
 }
+
+// Jobs of this kind wait for data half of the time, and take a quarter longer next to each other. A job whose steps have
+// not been timed is expected to be like them, and says nothing about the kind's activity.
+func TestSlowdown_AJobWithoutStepTimesIsAsActiveAsItsKind(t *testing.T) {
+	l := interference.NewLearner(interference.Prior())
+	pod := Pod{Ref: growth.PodRef{Namespace: "ns"}, Program: "a"}
+	untimed, timed := gpuJob{job: &job{pod: pod}}, gpuJob{job: &job{pod: pod, rates: rates{step: 2, load: 1}}}
+	measured := interference.Member{Kind: untimed.published(), Activity: timed.activity(), Speed: .8}
+	for range 20 {
+		require.NoError(t, l.Observe(interference.Measurement{
+			Set:     []interference.Member{measured, measured},
+			Seconds: 60,
+		}))
+	}
+	n := &Node{model: l.Model()}
+	require.InDelta(t, .5, float64(timed.activity()), 1e-9)
+	require.Zero(t, untimed.activity())
+	for _, other := range []gpuJob{timed, untimed} {
+		p, _ := n.slowdown(untimed, other)
+		require.InDelta(t, 1.25, float64(p.Mean), .02)
+	}
+}

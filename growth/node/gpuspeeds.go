@@ -41,13 +41,45 @@ func (s *span) add(r gpuReading) {
 	s.other += r.shared
 	for _, t := range r.together {
 		s.other -= t.Held
-		i := slices.IndexFunc(s.together, func(u Together) bool { return slices.Equal(u.Others, t.Others) })
-		if i < 0 {
-			s.together = append(s.together, Together{Others: t.Others})
-			i = len(s.together) - 1
-		}
-		s.together[i].Held += t.Held
+		s.addTogether(t)
 	}
+}
+
+func (s *span) addTogether(t Together) {
+	if t.Held <= 0 {
+		return
+	}
+	i := slices.IndexFunc(s.together, func(u Together) bool { return slices.Equal(u.Others, t.Others) })
+	if i < 0 {
+		s.together = append(s.together, Together{Others: t.Others})
+		i = len(s.together) - 1
+	}
+	s.together[i].Held += t.Held
+}
+
+// addSpan adds what a job has done since the last look. part is the part of that time up to its last report of steps.
+func (t *gpuTime) addSpan(r gpuReading, part growth.Seconds) {
+	if part > 0 {
+		t.span.alone += t.late.alone
+		t.span.other += t.late.other
+		for _, set := range t.late.together {
+			t.span.addTogether(set)
+		}
+		t.late = span{}
+		t.span.add(r.times(part))
+	}
+	t.late.add(r.times(1 - part))
+}
+
+// times returns a part of a reading.
+func (r gpuReading) times(part growth.Seconds) gpuReading {
+	r.alone *= part
+	r.shared *= part
+	r.together = slices.Clone(r.together)
+	for i := range r.together {
+		r.together[i].Held *= part
+	}
+	return r
 }
 
 // togetherSince returns the time that each set has computed since the last reading.
@@ -202,7 +234,7 @@ func (n *Node) measurements() []interference.Measurement {
 	return sets
 }
 
-// activityOf returns the fraction of a step in which a job of a kind uses its GPU; 0 if no such job runs.
+// activityOf returns the fraction of a step in which a job of a kind uses its GPU; 0 if it is unknown, or no such job runs.
 func (n *Node) activityOf(kind corun.Kind) growth.Share {
 	for _, j := range n.sorted() {
 		if j.interferes() == kind {
@@ -212,11 +244,8 @@ func (n *Node) activityOf(kind corun.Kind) growth.Share {
 	return 0
 }
 
-// activity returns the fraction of a step in which the job does not wait for data.
+// activity returns the fraction of a step in which the job does not wait for data; 0 if it is unknown.
 func (j *job) activity() growth.Share {
 	r := j.leader().rates
-	if r.step <= 0 {
-		return 1
-	}
-	return growth.Share(1 - min(r.load/r.step, 1))
+	return interference.ActivityOf(r.step, r.load)
 }

@@ -15,25 +15,32 @@ type gpuTime struct {
 	changed time.Time
 	paused  bool // the job waits while it does not have the turn
 
-	seen   GPUUse         // last reading
-	gated  time.Time      // time of the last reading with Gated
-	used   growth.Seconds // work that was charged, in GPU-seconds
-	waited growth.Seconds // time in which the job was ready and others computed
-	rate   growth.MilliCPU
-	recent recentUse
-	busy   gpuBusy // as measured by the driver
+	seen  GPUUse         // last reading
+	gated time.Time      // time of the last reading with Gated
+	used  growth.Seconds // work that was charged, in GPU-seconds
+	held  growth.Seconds // time for which it was charged
+	// reported and heldReported are these up to the job's last report of steps.
+	reported, heldReported growth.Seconds
+	waited                 growth.Seconds // time in which the job was ready and others computed
+	// rate is the work per second, and recent what the job did, in the last interval between two ticks.
+	rate      growth.MilliCPU
+	recent    recentUse
+	sinceTick useSince
+	busy      gpuBusy // as measured by the driver
 	// outside is about kernels that run while other jobs have the turn.
 	outside gpuOutside
 	// metered is set if the job is charged what the driver has measured, unfreezable if freezing it has failed.
 	metered, unfreezable bool
-	// uncertain is set if others computed at the same time in the last interval, so that the charge is an equal part of
-	// the busy time. exact is set once the cost of a step was measured without that.
-	uncertain, exact bool
-	cost             stepCost
+
+	charged     charged // since the cost of its steps was last measured, up to its last report
+	chargedLate charged // since that report
+	exact       bool    // the cost of a step was measured while no others computed
+	cost        stepCost
 
 	set   int     // as in TurnJob
 	speed float64 // likewise
-	span  span    // use since the last measurement of its speed
+	span  span    // use since the last measurement of its speed, up to its last report of steps
+	late  span    // since that report
 	phase phase   // in which its speeds were measured
 	// stale is set while the cost of the job's steps is not known, because its batch size has changed.
 	stale bool
@@ -50,6 +57,12 @@ type gpuTime struct {
 type recentUse struct {
 	held, waited growth.Share
 	measured     bool
+}
+
+// useSince sums what a job has done since the last tick.
+type useSince struct {
+	elapsed, work, held, waited growth.Seconds
+	measured                    bool
 }
 
 // dividesGPUs reports whether the time of the node's GPUs is divided.

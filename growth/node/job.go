@@ -26,10 +26,13 @@ type job struct {
 	reported    bool
 	lastValue   lastValue
 	restartedBy string // why the job was restarted; empty once a value has shown where it continues
+	failed      string // why it has failed; empty if it has not
+	cutShort    bool   // it has failed, or was deleted before it ended
 	hasMoved    bool   // it has moved here from another node, and no value has shown yet where it continues
 	missing     missing
 	stepOffset  int64 // steps in the log or file before this coordinator read it
 	counter     stepCounter
+	stepped     time.Time // when the counter last changed
 	processes   processes
 	gang        *job // the lead of the pods that are one job; nil for a job with one pod
 	first       *job // of these pods, the one with the lowest UID

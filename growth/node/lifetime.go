@@ -15,6 +15,9 @@ type totals struct {
 	Held   growth.Seconds `json:"held,omitempty"`
 	// Paused is the time in which the user had paused the job.
 	Paused growth.Seconds `json:"paused,omitempty"`
+	// GPUHeld is the time in which the job has computed on its GPUs, GPUWaited the time in which it was ready and others had the turn.
+	GPUHeld   growth.Seconds `json:"gpuHeld,omitempty"`
+	GPUWaited growth.Seconds `json:"gpuWaited,omitempty"`
 	// Resizes is the number of changes of the job's CPU request.
 	Resizes int `json:"resizes,omitempty"`
 	// First is the first value of the metric.

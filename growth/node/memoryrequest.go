@@ -56,10 +56,14 @@ type memoryRequest struct {
 
 // tuneMemory changes the memory request of a job if its user permits that and it is worth it.
 func (n *Node) tuneMemory(j *job) {
-	if !j.spec.Allows(gpushare.TuneResources) || n.config.DirectWeights || j.pod.Ended() {
+	if !j.spec.Allows(gpushare.TuneResources) || j.pod.Ended() {
 		return
 	}
-	if why := j.pod.Memory.Fixed; why != "" {
+	why := j.pod.Memory.Fixed
+	if n.config.DirectWeights {
+		why = "the coordinator of this cluster changes weights of cgroups, and no requests of pods (--enforce=cgroup)"
+	}
+	if why != "" {
 		n.event(j, oncePerJob, false, "MemoryNotTuned", "The memory request of this job is left alone: "+why)
 		return
 	}

@@ -159,3 +159,15 @@ func TestMemory_OfAPodThatCannotBeChanged(t *testing.T) {
 			"measured together"}, w.eventsOf("MemoryNotTuned"))
 	})
 }
+
+// A coordinator that writes cgroups resizes no pods.
+func TestMemory_IsNotTunedByCgroup(t *testing.T) {
+	w := newHarness(t)
+	w.config.DirectWeights = true
+	w.start(policy.Fair)
+	sized(w, "cpu,resources")
+	w.pass(3 * time.Hour)
+	require.Empty(t, w.memoryResized)
+	require.Equal(t, 1, w.eventCount("sized MemoryNotTuned: The memory request of this job is left alone: the coordinator of this cluster changes weights"))
+	require.Zero(t, w.eventCount("With resources in gpushare/tune"))
+}

@@ -39,9 +39,13 @@ func (n *Node) resumeMoved(j *job, s bus.Sample, state jobState) {
 	if l := state.Lifetime; l != nil {
 		j.lifetime.totals = *l
 		j.lifetime.Shared, j.lifetime.Held, j.lifetime.Resizes = 0, 0, 0 // of the other node's pool
+		j.lifetime.GPUHeld, j.lifetime.GPUWaited = 0, 0
 	}
 	j.save.last, j.save.announced = s.Checkpoint, s.Checkpoint
-	n.resumeTrial(j, state.Trial)
+	if state.Trial != nil {
+		tried := state.Trial.Moved()
+		n.resumeTrial(j, &tried)
+	}
 	j.batch.resume(s.Batch)
 	j.restarted, j.hasMoved = true, true
 	if state.Work != nil {
@@ -74,5 +78,5 @@ func (n *Node) resumeProgress(j *job, s bus.Sample, state jobState) {
 // resumeElsewhere is resume for the cost of a step on another node. An interval here that contradicts it replaces it.
 func (c *stepCost) resumeElsewhere(start, mean, spread growth.Work) {
 	c.resume(start, mean, spread)
-	c.assumed, c.unconfirmed = c.steps > 0, c.steps > 0
+	c.borrowed, c.unconfirmed = c.steps, c.steps > 0
 }

@@ -242,12 +242,20 @@ func (n *Node) announcePause(pod *job, before pauseLevel) {
 		n.event(pod, 0, false, "Paused", fmt.Sprintf("The job waits after step %d, because %s is \"true\": other jobs have its time of the GPU and its CPU. "+
 			"It keeps its memory. Remove the annotation to let it continue (kubectl gpushare resume)", p.halt.Step(), gpushare.PausedAnnotation))
 	case p.level == withoutCPU:
-		n.event(pod, 0, true, "PausedPartly", fmt.Sprintf("%s is \"true\", but the job cannot be stopped: %s. It has the least CPU request, and goes on "+
-			"computing with what others leave", gpushare.PausedAnnotation, p.why))
+		n.event(pod, 0, true, "PausedPartly", fmt.Sprintf("%s is \"true\", but the job cannot be stopped: %s. %s",
+			gpushare.PausedAnnotation, p.why, pod.withoutStop()))
 	case before != running:
 		n.event(pod, 0, false, "Resumed", "The job continues: it has its part of the GPU's time and of the CPU again, as if it had been "+
 			"absent in the meantime")
 	}
+}
+
+// withoutStop says what a pause does to a job that goes on computing.
+func (j *job) withoutStop() string {
+	if why := j.fixed(); why != "" {
+		return "Its CPU request stays as well: " + why + ". So the pause has no effect"
+	}
+	return "It has the least CPU request, and goes on computing with what others leave"
 }
 
 // wantsPause reports whether one of the pods has the annotation. An event names an invalid value once.

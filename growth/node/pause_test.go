@@ -148,6 +148,18 @@ func TestNode_PauseOfAJobThatCannotStop(t *testing.T) {
 	}
 }
 
+// Nothing is left to take from a job that can neither stop nor give up CPU.
+func TestNode_PauseWithoutEffectIsExplained(t *testing.T) {
+	in(t, policy.Harmless, func(t *testing.T, w *harness) {
+		w.arrive("a", gpushare.ProgressAnnotation+"=log:loss=([0-9.]+)")
+		w.annotatePod("a", gpushare.TuneAnnotation, "loaders")
+		w.annotatePod("a", gpushare.PausedAnnotation, "true")
+		w.pass(4 * interval)
+		require.Equal(t, 1, w.eventCount("Its CPU request stays as well: its user does not list cpu in gpushare/tune. So the pause has no effect"))
+		require.Equal(t, growth.MilliCPU(500), w.requests()["a"])
+	})
+}
+
 // A coordinator with a long interval repeats its order often enough for the shim.
 func TestNode_PauseIsRepeatedBetweenTwoTicks(t *testing.T) {
 	w := newHarness(t)

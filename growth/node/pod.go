@@ -73,8 +73,9 @@ type Container struct {
 	Allocated growth.MilliCPU
 	// ID is the runtime's ID of the container. It is empty while the container does not run.
 	ID string
-	// Ended is set if the container has run and does not run now.
-	Ended bool
+	// Ended is set if the container has run and does not run now, and Failed to why, if it has ended with an error: "exit code 1".
+	Ended  bool
+	Failed string
 }
 
 // ResizeStatus is the reason and message of the pod condition PodResizePending.

@@ -18,7 +18,12 @@ func (j *job) priority() gpushare.Priority {
 // priorityText says that the job's weight in fair sharing is not that of other jobs, and why. It is empty otherwise.
 func (n *Node) priorityText(j *job) string {
 	p := j.priority()
-	if p == 1 || n.config.Policy != policy.Harmless {
+	switch {
+	case p == 1:
+		return ""
+	case n.config.Policy != policy.Harmless && j.spec.Priority > 0:
+		return fmt.Sprintf(". The policy %s ignores %s, only harmless weighs jobs", n.config.Policy, gpushare.PriorityAnnotation)
+	case n.config.Policy != policy.Harmless:
 		return ""
 	}
 	from := gpushare.PriorityAnnotation

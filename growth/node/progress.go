@@ -7,6 +7,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/halt"
+	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
 func (e ProgressReported) apply(n *Node) {
@@ -43,7 +44,7 @@ func (n *Node) report(j *job, e ProgressReported) {
 	if e.Source == gpushare.FromSocket {
 		n.seeForStop(j, e)
 		j.settings.add(e)
-		j.batch.add(p)
+		j.batch.add(j.settings.comparedOnce(e))
 		j.running = j.settings.running(j.running, j.sentConfig)
 	}
 	if e.Source != j.spec.Progress.Source {
@@ -54,7 +55,11 @@ func (n *Node) report(j *job, e ProgressReported) {
 	if moves {
 		p.TotalSteps = j.latest.TotalSteps
 		j.latest = p
+		before := j.counter.steps
 		j.counter.add(p)
+		if j.counter.steps != before {
+			j.stepped = n.now
+		}
 	}
 	value, ok := p.Metrics.Get(j.spec.Metric)
 	if ok && !j.processes.speaks(e, moves) {
@@ -67,6 +72,21 @@ func (n *Node) report(j *job, e ProgressReported) {
 	if !j.lastValue.repeats(p, value) {
 		n.evaluate(j, value)
 	}
+}
+
+// comparedOnce returns a report without its gradients, unless its process is the one whose gradients count: of those that
+// compare them, the one with the lowest rank. Ranks average their gradients, so all of them report the same comparison.
+func (s *settings) comparedOnce(e ProgressReported) wire.Progress {
+	p, own := e.Progress, keyOf(e)
+	if p.Gradients == nil {
+		return p
+	}
+	for key, m := range s.all {
+		if m.compares && cmp.Or(cmp.Compare(m.rank, rankOf(p.Process)), key.compare(own)) < 0 {
+			p.Gradients = nil
+		}
+	}
+	return p
 }
 
 func (e ContainerRestarted) apply(n *Node) {

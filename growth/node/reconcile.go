@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/resize"
 )
 
@@ -15,7 +16,9 @@ func (n *Node) reconcile() {
 	for _, j := range n.sorted() {
 		n.checkRefusal(j)
 		n.checkEffect(j)
-		if j.wanted == nil || !j.tunable() {
+		if n.returnsCPU(j) {
+			j.wanted = j.original()
+		} else if j.wanted == nil || !j.tunable() {
 			continue
 		}
 		now := n.effective(j)
@@ -43,6 +46,12 @@ func (n *Node) reconcile() {
 	if len(resizes) > 0 {
 		n.out.Resizes = resizes
 	}
+}
+
+// returnsCPU reports whether a job gets back the request with which it was created, because its user has taken cpu out of
+// gpushare/tune since.
+func (n *Node) returnsCPU(j *job) bool {
+	return !j.spec.Allows(gpushare.TuneCPU) && j.pod.Fixed == "" && j.yielded == nil && !j.pod.Ended() && n.resizedBefore(j)
 }
 
 func (n *Node) resize(j *job, c resize.Change) Resize {

@@ -34,7 +34,7 @@ func (n *Node) reportResources(j *job) {
 	}
 	j.profile.reported = r
 	message := strings.Join(parts, "; ") + ". This follows from " + r.Reason
-	if r.Memory != nil && !j.spec.Allows(gpushare.TuneResources) {
+	if r.Memory != nil && !j.spec.Allows(gpushare.TuneResources) && !n.config.DirectWeights {
 		message += ". With resources in gpushare/tune Trellis changes the memory request while the job runs"
 	}
 	n.event(j, 0, false, "ResourcesRecommended", message)

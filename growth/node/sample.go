@@ -46,6 +46,14 @@ func (n *Node) encodedState(j *job) (json.RawMessage, error) {
 	return state, nil
 }
 
+// stepsDone returns the steps since the job's start, if it numbers its steps per epoch.
+func (j *job) stepsDone() int64 {
+	if j.counter.earlier == 0 {
+		return 0
+	}
+	return j.counter.steps
+}
+
 func (n *Node) sample(j *job) bus.Sample {
 	s := bus.Sample{
 		Pod:              j.pod.Ref,
@@ -53,6 +61,7 @@ func (n *Node) sample(j *job) bus.Sample {
 		Step:             j.latest.Step,
 		Epoch:            j.latest.Epoch,
 		TotalSteps:       j.latest.TotalSteps,
+		Done:             j.stepsDone(),
 		Metric:           j.spec.Metric,
 		Value:            j.value,
 		Reported:         j.reported,

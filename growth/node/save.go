@@ -76,11 +76,16 @@ func (n *Node) followRequest(j *job) {
 		n.leaveDeleted(j)
 		return
 	}
-	if h.Several() && !h.Stopped() {
+	if h.Several() && !h.Stopped() && !n.ignoresStops(h) {
 		n.orderStop(j, n.podsOf(j), true)
 		return
 	}
 	n.sendSaves(j)
+}
+
+// ignoresStops reports whether the job has shims of the previous release, which know neither stops nor ranks.
+func (n *Node) ignoresStops(h *halt.Job) bool {
+	return h.WorldSize() <= 1 && !h.Obeys() && !h.Since().IsZero() && n.now.Sub(h.Since()) >= obeyTime
 }
 
 // sendSaves sends the open request to the job's processes on this node.
@@ -229,7 +234,7 @@ func (j *job) hasSavedAll() bool {
 func (n *Node) beginSave(j *job, name string, deadline time.Time) {
 	s := &j.save
 	s.number = max(s.number+1, n.now.UnixMilli())
-	s.request = &save.Request{Number: s.number, Name: name, Deadline: deadline}
+	s.request = &save.Request{Number: s.number, Name: name, Deadline: deadline, Step: j.pause.halt.Step()}
 	s.began, s.waits = n.now, time.Time{}
 	why := ""
 	switch h := &j.pause.halt; {
@@ -333,10 +338,18 @@ func (e CheckpointSaved) apply(n *Node) {
 	s := &j.save
 	s.last = &bus.Checkpoint{Path: e.Saved.Path, SHA256: e.Saved.SHA256, Step: e.Saved.Step, At: n.now}
 	n.publish(j, true)
-	if s.request != nil {
-		s.request.Saved(halt.Process{Slot: e.Slot, Connection: e.Connection}, e.Saved)
+	p := halt.Process{Slot: e.Slot, Connection: e.Connection}
+	if s.request != nil && !j.savedByItself(p, e.Saved) {
+		s.request.Saved(p, e.Saved)
 		n.followSave(j)
 	}
+}
+
+// savedByItself reports whether a process has saved without a request although one is open: its shim would have named it.
+// A single process that ends by SIGTERM saves so too, and answers with that.
+func (j *job) savedByItself(p halt.Process, m wire.Saved) bool {
+	ends := !byUser(j.save.request.Name) && !j.pause.halt.Several()
+	return m.Request == 0 && !ends && j.pause.halt.Answers(p)
 }
 
 func (e CheckpointFailed) apply(n *Node) {

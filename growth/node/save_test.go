@@ -273,36 +273,36 @@ func TestNode_AnnouncesACheckpointOnce(t *testing.T) {
 	})
 }
 
-// Both ranks of a job stop after the same step, save, and continue.
-func TestNode_RanksSaveAfterTheSameStep(t *testing.T) {
+// A job that saves a large file now and then reports it once its SHA-256 is known. That may be after a request.
+func TestNode_ACheckpointFromBeforeTheRequestIsNoAnswer(t *testing.T) {
 	in(t, policy.Harmless, func(t *testing.T, w *harness) {
 		w.arrive("a")
-		for rank := range 2 {
-			w.step(node.ProcessReported{Slot: "slot-a", Connection: int64(rank + 1), Reports: []wire.Progress{
-				{Step: 40, Process: wire.Process{Rank: &rank, WorldSize: 2}},
-			}})
-		}
-		w.annotatePod("a", gpushare.SaveAnnotation, "now")
-		require.Empty(t, w.saves, "they must stop first")
-		order := w.stopped["slot-a"]
-		require.Equal(t, int64(42), order.AfterStep)
-		for rank := range 2 {
-			require.Empty(t, w.saves)
-			w.step(node.ProcessStopped{Slot: "slot-a", Connection: int64(rank + 1), Stopped: wire.Stopped{
-				Sequence: order.Sequence, Step: 42, Stopped: true, Process: wire.Process{Rank: &rank, WorldSize: 2},
-			}})
-		}
-		request := w.saves["slot-a"].Request
-		require.Positive(t, request)
-		one := 1
-		w.step(node.CheckpointFailed{Slot: "slot-a", Connection: 2, Failed: wire.Failed{Request: request, Nothing: true, Process: wire.Process{Rank: &one}}})
-		require.True(t, w.stopped["slot-a"].Stop, "rank 0 still saves")
-		zero := 0
-		w.step(node.CheckpointSaved{Slot: "slot-a", Connection: 1, Saved: wire.Saved{
-			Path: "/ckpt/a.pt", SHA256: digest, Step: 42, Request: request, Process: wire.Process{Rank: &zero},
-		}})
-		require.Equal(t, 1, w.eventCount("a Saved: The job saved a checkpoint of step 42"))
-		require.False(t, w.stopped["slot-a"].Stop, "they continue")
-		require.Zero(t, w.eventCount("Paused"))
+		w.report("a", 50, 9)
+		w.annotatePod("a", gpushare.SaveAnnotation, "x")
+		w.step(node.CheckpointSaved{Slot: "slot-a", Saved: wire.Saved{Path: "/old", SHA256: digest, Step: 10}})
+		require.Empty(t, w.annotated["a"][gpushare.SavedAnnotation])
+		require.Equal(t, int64(10), w.sample("a").Checkpoint.Step, "it is the last one that is known")
+		w.savedAs("a", "/ckpt/a.pt", 50)
+		require.Equal(t, "x step=50 sha256="+digest+" path=/ckpt/a.pt", w.annotated["a"][gpushare.SavedAnnotation])
+	})
+}
+
+// A shim that knows stops names the request that it answers, so what it saves without one is no answer.
+func TestNode_ACheckpointThatWasNotRequestedIsNoAnswerOfAShimThatNumbersThem(t *testing.T) {
+	whileTraining(t, func(t *testing.T, w *harness) {
+		w.annotatePod("a", gpushare.PausedAnnotation, "true")
+		w.stops("a", 3)
+		w.annotatePod("a", gpushare.SaveAnnotation, "x")
+		w.step(node.CheckpointSaved{Slot: "slot-a", Saved: wire.Saved{Path: "/epoch.pt", SHA256: digest, Step: 3}})
+		require.Empty(t, w.annotated["a"][gpushare.SavedAnnotation])
+		w.savedAs("a", "/ckpt/a.pt", 3)
+		require.Contains(t, w.annotated["a"][gpushare.SavedAnnotation], "path=/ckpt/a.pt")
+
+		t.Log("one that ends by SIGTERM saves without a number, too")
+		w.stops("a", 4)
+		w.delete("a", 30*time.Second)
+		require.Len(t, w.node.Jobs(), 1)
+		w.step(node.CheckpointSaved{Slot: "slot-a", Saved: wire.Saved{Path: "/ckpt/a.pt", SHA256: digest, Step: 4}})
+		require.Empty(t, w.node.Jobs())
 	})
 }

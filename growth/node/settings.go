@@ -17,6 +17,8 @@ type settings struct {
 // setting is the state of one process. A process that has never fetched its settings does not use them.
 type setting struct {
 	values    wire.Values
+	rank      int
+	compares  bool  // it has reported gradients
 	local     int   // local rank; 0 if unknown
 	worldSize int   // world size; 0 if unknown
 	acked     int64 // generation of the last acknowledged config
@@ -30,6 +32,8 @@ func (s *settings) add(e ProgressReported) {
 		return
 	}
 	m.use(wire.Values{Loaders: e.Progress.Loaders, BatchSize: e.Progress.BatchSize})
+	m.rank = rankOf(e.Progress.Process)
+	m.compares = m.compares || e.Progress.Gradients != nil
 	m.worldSize = e.Progress.WorldSize
 	m.gpuMemory = max(m.gpuMemory, e.Progress.GPUMemory)
 	if e.Progress.LocalRank != nil {

@@ -35,6 +35,12 @@ func (s *shareReport) resume(request growth.MilliCPU, now time.Time) {
 // reportShare records an event about a job's first resize at once. Later ones are summarised by summariseShare.
 func (n *Node) reportShare(j *job, r Resize, weight string) {
 	j.lifetime.Resizes++
+	if n.returnsCPU(j) {
+		j.shareReport = shareReport{since: n.now, from: r.To}
+		n.event(j, 0, false, "CPUShareChanged",
+			fmt.Sprintf("CPU request %s → %s, as when the pod was created, because %s: %s", r.From, r.To, j.fixed(), weight))
+		return
+	}
 	if j.shareReport.since.IsZero() {
 		j.shareReport = shareReport{since: n.now, from: r.To}
 		n.event(j, 0, false, "CPUShareChanged",

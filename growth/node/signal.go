@@ -22,7 +22,7 @@ func (j *job) savesBySignal() bool { return j.spec.Checkpoint == gpushare.Checkp
 // cannotSignal returns why such a job is not asked to save, or "".
 func (n *Node) cannotSignal(j *job) string {
 	switch {
-	case len(n.podsOf(j)) > 1 || j.pause.halt.Several() || j.spanning() != "":
+	case len(n.podsOf(j)) > 1 || j.pause.halt.WorldSize() > 1 || j.spanning() != "":
 		return "it has several ranks, and a signal does not let them save after the same step: register a function with gpushare.on_save() instead"
 	case j.pod.Trainer().ID == "":
 		return "its container does not run"

@@ -14,7 +14,8 @@ const (
 	// maxRuns bounds the remembered runs of ended jobs, maxRunsPerProgram those of one program. That is enough for four
 	// runs of each of 16 programs, or one run of each of 64.
 	maxRuns, maxRunsPerProgram = 64, 4
-	// assumedPart is the weight of another job's step cost, as a fraction of all steps.
+	// assumedPart is the weight of another job's step cost, as a fraction of all steps. With a quarter, which holds longer against the
+	// expensive first steps of a job, the intervals of predicted ends become too wide.
 	assumedPart = 0.1
 )
 
@@ -59,12 +60,12 @@ func (j *job) run(unit growth.Unit) Run {
 }
 
 // rememberRun keeps the run of a job that has ended. If there are too many runs, it drops the oldest run of the program
-// with the most runs.
+// with the most runs. A run that was cut short is kept if the size of the whole is known.
 func (n *Node) rememberRun(j *job) {
 	run := j.run(n.unit())
 	run.Whole.StepCost = j.costIn(n.unit()).overall()
 	run.Ended = n.now
-	if run.Program == "" || len(run.Curve.Points) == 0 {
+	if run.Program == "" || len(run.Curve.Points) == 0 || j.cutShort && run.Whole.Total == 0 {
 		return
 	}
 	defer n.shareRuns(run.ID)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/trellis-gpu/trellis/growth/deadline"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
@@ -31,6 +32,9 @@ func (j *job) targetReached() bool {
 func (j *job) recheckTarget() {
 	if target := j.spec.Target; !j.curve.Reached(target.Value, target.Direction) {
 		j.lifetime.TargetReached = ""
+		if j.lifetime.Deadline == deadline.Met {
+			j.forgetDeadline()
+		}
 	}
 }
 

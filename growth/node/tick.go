@@ -18,6 +18,9 @@ import (
 func (e Ticked) apply(n *Node) {
 	n.formGangs()
 	n.meterGPUs(e.GPU, e.Busy)
+	for _, j := range n.gpuJobs() {
+		j.summariseUse()
+	}
 	n.gpuMemory = e.Busy.Memory
 	for _, j := range n.sorted() {
 		n.observe(j, e.Usages)
@@ -72,7 +75,7 @@ func (e Woken) apply(n *Node) {
 }
 
 func (n *Node) observe(j *job, usages map[growth.PodUID]Usage) {
-	observed := j.observation(n.now)
+	observed := n.observation(j)
 	j.rates = j.window.close(n.now, j.rates)
 	n.tryBatchSize(j, observed)
 	if usage, ok := usages[j.pod.Ref.UID]; ok {
@@ -85,7 +88,7 @@ func (n *Node) observe(j *job, usages map[growth.PodUID]Usage) {
 // measureCosts updates the step costs of all jobs from the interval that has ended.
 func (n *Node) measureCosts() {
 	for _, j := range n.sorted() {
-		if j.usage.CPUKnown {
+		if j.usage.CPUKnown && j.usedAt.Equal(n.now) {
 			j.cost.add(j.counter.steps, j.usage.CPU)
 		}
 		if n.dividesGPUs() && j.identity() == j {

@@ -9,17 +9,18 @@ import (
 )
 
 // observation returns what the job reported in the interval that ends now.
-func (j *job) observation(now time.Time) trial.Observation {
+func (n *Node) observation(j *job) trial.Observation {
 	o := trial.Observation{
 		Reported:  j.window.reports > 0,
 		Value:     j.window.value,
 		HasValue:  j.window.values > 0,
-		Share:     j.share,
+		Share:     n.limitingShare(j),
 		Loaders:   -1,
 		Restarted: j.restarted,
+		Paused:    j.isPaused(),
 	}
 	j.restarted = false
-	if elapsed := now.Sub(j.window.since).Seconds(); elapsed > 0 {
+	if elapsed := n.now.Sub(j.window.since).Seconds(); elapsed > 0 {
 		o.Samples = growth.PerSecond(j.window.samples / elapsed)
 	}
 	if j.running.BatchSize != nil {
@@ -32,13 +33,26 @@ func (j *job) observation(now time.Time) trial.Observation {
 	return o
 }
 
-// tryBatchSize advances the job's trial, if its user permits tuning of the batch size.
+// limitingShare returns the job's share of the resource that limits it: the time of its GPUs where that is divided, else the CPU.
+func (n *Node) limitingShare(j *job) growth.Share {
+	t := &j.identity().gpu
+	switch {
+	case !n.dividesGPUs():
+		return j.share
+	case t.paused:
+		return t.share
+	}
+	return t.plain
+}
+
+// tryBatchSize advances the job's trial. It begins none if the job's user does not permit tuning of the batch size, or no longer.
 func (n *Node) tryBatchSize(j *job, o trial.Observation) {
-	if !j.spec.Allows(gpushare.TuneBatchSize) {
+	permitted := j.spec.Allows(gpushare.TuneBatchSize)
+	if !permitted && j.trial.Phase == trial.Idle {
 		return
 	}
 	advised, why := 0, ""
-	if a, ok := n.advice[j.pod.Ref.UID]; ok && a.BatchSize != nil && j.batch.accepts(*a.BatchSize) {
+	if a, ok := n.advice[j.pod.Ref.UID]; ok && permitted && a.BatchSize != nil && j.batch.accepts(*a.BatchSize) {
 		advised, why = *a.BatchSize, a.BatchReason
 	}
 	next, verdict, reason := j.trial.Next(o, advised, j.spec.Direction)

@@ -27,6 +27,7 @@ type trainee struct {
 	batch, loaders int
 	generation     int64
 	worse          float64 // relative loss of speed with a batch size above 64
+	inEpoch        bool    // it does not take a batch size
 	reports        func(*wire.Progress)
 }
 
@@ -42,15 +43,17 @@ func (j *trainee) run(n int) {
 	for range n {
 		config, sent := j.sent["slot-"+j.name]
 		if sent && config.Generation > j.generation {
-			j.generation = config.Generation
 			j.step(node.ConfigSent{Slot: "slot-" + j.name, Generation: config.Generation})
-			if config.BatchSize != nil {
-				j.batch = *config.BatchSize
-			}
 			if config.Loaders != nil {
 				j.loaders = *config.Loaders
 			}
-			j.step(node.ConfigAcked{Slot: "slot-" + j.name, Ack: wire.Ack{Generation: config.Generation, Applied: config.Values}})
+			if config.BatchSize != nil && !j.inEpoch {
+				j.batch = *config.BatchSize
+			}
+			if config.BatchSize == nil || j.batch == *config.BatchSize {
+				j.generation = config.Generation
+				j.step(node.ConfigAcked{Slot: "slot-" + j.name, Ack: wire.Ack{Generation: config.Generation, Applied: config.Values}})
+			}
 		}
 		speed := 1.0
 		if j.batch > 64 {
@@ -136,6 +139,26 @@ func TestTrial_DelaysLoaders(t *testing.T) {
 		j.run(6)
 		require.Equal(t, 1, w.eventCount("a BatchSizeKept"))
 		require.Equal(t, 4, j.loaders)
+	})
+}
+
+// A job may take an offered size only at the end of an epoch of hours. Its loaders do not wait for that.
+func TestTrial_DoesNotDelayLoadersWhileASizeIsOffered(t *testing.T) {
+	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
+		j := newTrainee(w)
+		j.inEpoch = true
+		j.advise(7, 128, 0)
+		j.run(5)
+		require.Equal(t, trial.Offered, w.state("a").Trial.Phase)
+		j.advise(8, 128, 4)
+		j.run(3)
+		require.Equal(t, 4, j.loaders)
+		require.Equal(t, 4, *w.sample("a").Loaders)
+		require.Equal(t, trial.Offered, w.state("a").Trial.Phase)
+		j.inEpoch = false
+		j.run(6)
+		require.Equal(t, 1, w.eventCount("a BatchSizeKept: On trial: batch size 128 stays: 100.0 samples/s, 100.0 with 64"))
+		require.Equal(t, []int64{8, 8}, []int64{w.sample("a").Generation, w.sample("a").Applied})
 	})
 }
 

@@ -8,7 +8,7 @@ import (
 // reportWidth records an event if the tuner recommends another number of workers for a job, once for each number.
 func (n *Node) reportWidth(j *job) {
 	w := n.advice[j.pod.Ref.UID].Width
-	if w == nil || !j.spec.Elastic.Valid() || w.Workers == j.widthReported || j.leader() != j || j.pod.Ended() {
+	if w == nil || w.Workers == 0 || !j.spec.Elastic.Valid() || w.Workers == j.widthReported || j.leader() != j || j.pod.Ended() {
 		return
 	}
 	j.widthReported = w.Workers

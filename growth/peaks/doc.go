@@ -24,8 +24,8 @@
 // # From other jobs
 //
 // A Prior is a log-normal distribution of the largest use: that of earlier runs of the program, or the prediction of package
-// predict from what the job says about its model. The quantiles of both distributions are averaged by their precisions. A
-// prior that the job has already exceeded counts for nothing.
+// predict from what the job says about its model. The logarithms of the quantiles of both distributions are averaged by their
+// precisions. A prior that the job has already exceeded counts for nothing.
 //
 // # Time of a step
 //

@@ -40,13 +40,24 @@ func Forecast(p Profile, of Resource, remaining growth.Seconds, prior Prior) (In
 	}
 	quantile := own.quantile
 	if weight := prior.weight(own); weight > 0 {
-		quantile = func(q float64) float64 { return weight*prior.above(own.peak, q) + (1-weight)*own.quantile(q) }
+		quantile = func(q float64) float64 {
+			return max(own.peak, mixed(own.quantile(q), prior.above(own.peak, q), weight))
+		}
 	}
 	i := Interval{Low: quantile(low), Likely: quantile(middle), High: quantile(high)}
 	if own.quantile(low) <= own.peak*negligible { // it may have reached its peak, which other runs cannot exclude
 		i.Low, i.High = own.peak, quantile(highOnly)
 	}
 	return i, true
+}
+
+// mixed returns the mean of two positive values by their logarithms. In a mean of the values themselves, a prior that is a thousand times
+// too large would count for most of it with a weight of a hundredth.
+func mixed(own, prior, weight float64) float64 {
+	if !(own > 0 && prior > 0) {
+		return own
+	}
+	return own * math.Pow(prior/own, weight)
 }
 
 // negligible is the factor by which a peak may exceed another one and count as the same.

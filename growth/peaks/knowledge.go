@@ -1,6 +1,8 @@
 package peaks
 
 import (
+	"slices"
+
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/elastic"
 	"github.com/trellis-gpu/trellis/growth/predict"
@@ -8,6 +10,8 @@ import (
 
 // Run is what was learned from a job that has ended.
 type Run struct {
+	// Pod identifies the run. It is unknown in records of earlier releases.
+	Pod growth.PodUID `json:"pod,omitempty"`
 	// Namespace and Kind identify similar jobs. Jobs of other namespaces are never used for a prediction.
 	Namespace string `json:"namespace"`
 	Kind      string `json:"kind"`
@@ -36,27 +40,30 @@ const (
 // valid reports whether a run may be learned.
 func (r Run) valid() bool {
 	return r.Peak != (Use{}) && r.Width.Finite() && r.Peak == r.Peak.valid() && r.Model == r.Model.Valid() &&
-		r.step().valid() && len(r.Namespace) <= maxNameLength && len(r.Kind) <= maxNameLength
+		r.step().valid() && len(r.Namespace) <= maxNameLength && len(r.Kind) <= maxNameLength && len(r.Pod) <= maxNameLength
 }
 
 func (r Run) step() Step { return Step{Seconds: r.StepSeconds, Use: r.StepUse, Unit: r.StepUnit} }
 
 func (r Run) similar(other Run) bool { return r.Namespace == other.Namespace && r.Kind == other.Kind }
 
-// Remember returns the runs with another one, the newest last. It forgets the oldest run of the same kind, or of all kinds, if
-// there are too many. It does not change runs.
+func (r Run) samePod(other Run) bool { return r.Pod != "" && r.Pod == other.Pod }
+
+// Remember returns the runs with another one, the newest last. An earlier run of the same pod is replaced. Remember forgets the oldest
+// run of the same kind, or of all kinds, if there are too many. It does not change runs.
 func Remember(runs []Run, r Run) []Run {
 	if !r.valid() {
 		return runs
 	}
+	others := slices.DeleteFunc(slices.Clone(runs), r.samePod)
 	same := 0
-	for _, other := range runs {
+	for _, other := range others {
 		if other.similar(r) {
 			same++
 		}
 	}
-	kept := make([]Run, 0, len(runs)+1)
-	for _, other := range runs {
+	kept := make([]Run, 0, len(others)+1)
+	for _, other := range others {
 		if other.similar(r) && same >= maxOfKind {
 			same--
 			continue

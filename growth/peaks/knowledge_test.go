@@ -2,6 +2,7 @@ package peaks_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,6 +31,21 @@ func TestRemember_ForgetsTheOldest(t *testing.T) {
 		require.Equal(t, len(runs), len(peaks.Remember(runs[:len(runs):len(runs)], invalid)))
 		require.Equal(t, "999", peaks.Remember(runs, invalid)[len(runs)-1].Kind)
 	}
+}
+
+// A job that was taken for ended has its last run only. Runs of earlier releases have no pod, and stay.
+func TestRemember_ReplacesTheRunOfAPod(t *testing.T) {
+	of := func(pod growth.PodUID, memory growth.MiB) peaks.Run {
+		r := run("team-a", "train", memory)
+		r.Pod = pod
+		return r
+	}
+	runs := []peaks.Run{of("", 1), of("", 2)}
+	for _, r := range []peaks.Run{of("a", 100), of("b", 200), of("a", 150), of("b", 210), of("a", 160)} {
+		runs = peaks.Remember(runs, r)
+	}
+	require.Equal(t, []peaks.Run{of("", 1), of("", 2), of("b", 210), of("a", 160)}, runs)
+	require.Equal(t, runs, peaks.Remember(runs, of(growth.PodUID(strings.Repeat("a", 300)), 100)), "no UID is that long")
 }
 
 func TestRecommend(t *testing.T) {
@@ -133,4 +149,24 @@ func TestRecommendation_DiffersFrom(t *testing.T) {
 	require.True(t, of(1216).DiffersFrom(of(1000)))
 	require.False(t, of(100).DiffersFrom(of(160)))
 	require.True(t, of(100).DiffersFrom(peaks.Recommendation{}))
+}
+
+// A prediction far outside the described batch sizes may be a thousand times too large. It says little about a job that has run.
+func TestRecommend_AFarPredictionCountsForLittle(t *testing.T) {
+	var runs []peaks.Run
+	for _, batch := range []int{32, 48, 64, 96, 128} {
+		r := described(batch)
+		r.Peak.Memory = 4096
+		runs = append(runs, r)
+	}
+	readings := make([]growth.MiB, 16)
+	for n := range readings {
+		readings[n] = 2048
+	}
+	job := described(65536)
+	job.Peak = peaks.Use{}
+	r := peaks.Learn(runs).Recommend(profileOf(readings...), job, 0)
+	require.Equal(t, "what the job has used so far, and its batch size, operations and parameters", r.Reason)
+	require.Less(t, r.Memory.Request, int64(3*growth.GiB))
+	require.GreaterOrEqual(t, r.Memory.Request, r.Memory.High)
 }

@@ -158,9 +158,10 @@ func sumByGPU(lists ...[]growth.GPUShare) []growth.GPUShare {
 	return sums
 }
 
-// observedJob returns a job's kind, growth, activity and category. A job without a report counts as new.
+// observedJob returns a job's kind, growth, activity and category. A job without a report counts as new,
+// with unknown activity.
 func observedJob(jobs Jobs, pod growth.PodUID) Resident {
-	job := Resident{Growth: NewJobGrowth, Activity: NewJobActivity}
+	job := Resident{Growth: NewJobGrowth}
 	if jobs == nil {
 		return job
 	}
@@ -173,12 +174,9 @@ func observedJob(jobs Jobs, pod growth.PodUID) Resident {
 	return job
 }
 
-// ActivityOf returns the fraction of its step time in which a job does not wait for data; that of a new job if it is unknown.
+// ActivityOf returns the fraction of its step time in which a job does not wait for data; 0 if it is unknown.
 func ActivityOf(s bus.Sample) growth.Share {
-	if s.StepSeconds > 0 {
-		return clamp(growth.Share(1 - s.LoadSeconds/s.StepSeconds))
-	}
-	return NewJobActivity
+	return interference.ActivityOf(s.StepSeconds, s.LoadSeconds)
 }
 
 // growthPerGPU returns the growth that a job has on each of its GPUs.

@@ -102,8 +102,8 @@ func TestNewNode_UsesTheLastSample(t *testing.T) {
 		"invalid":   {Reported: true, Growth: 17, StepSeconds: 1, LoadSeconds: 30},
 	}
 	for pod, want := range map[growth.PodUID]placement.Resident{
-		"unknown": {Growth: 1, Activity: 1}, "silent": {Growth: 1, Activity: 1}, "busy": {Growth: 0.4, Activity: 0.75, Category: growth.Watching},
-		"converged": {Growth: 0, Activity: 1}, "invalid": {Growth: 1, Activity: 0},
+		"unknown": {Growth: 1}, "silent": {Growth: 1}, "busy": {Growth: 0.4, Activity: 0.75, Category: growth.Watching},
+		"converged": {Growth: 0}, "invalid": {Growth: 1, Activity: 0.02},
 	} {
 		n := placement.NewNode("n", placement.Records{
 			Inventory: bus.NodeGPUs{

@@ -34,10 +34,9 @@ func (n Node) With(pod growth.PodUID, shares []growth.GPUShare) (Node, error) {
 				ErrOverCommitted, before, g.Memory, g.UUID, share.Memory)
 		}
 		g.Residents = append(slices.Clone(g.Residents), Resident{
-			Pod:      pod,
-			Memory:   share.Memory,
-			Growth:   growthPerGPU(NewJobGrowth, len(shares)),
-			Activity: NewJobActivity,
+			Pod:    pod,
+			Memory: share.Memory,
+			Growth: growthPerGPU(NewJobGrowth, len(shares)),
 		})
 	}
 	return with, nil

@@ -3,15 +3,11 @@ package placement
 import (
 	"slices"
 
-	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/interference"
 )
 
 // typicalJobs is a number of jobs that few GPUs exceed. Up to it, a score allocates no memory.
 const typicalJobs = 16
-
-// minActivity is the activity of a resident that waited for data all the time. A Member's activity of 0 means unknown.
-const minActivity growth.Share = 1e-6
 
 // crowd is the jobs of a GPU with a new one, whose slowdowns are predicted. The last member is the new job.
 type crowd struct{ members []interference.Member }
@@ -25,12 +21,11 @@ func newCrowd(room []interference.Member, g GPU, job Newcomer) crowd {
 }
 
 func (r Resident) member() interference.Member {
-	return interference.Member{Kind: r.Kind, Activity: max(minActivity, r.Activity)}
+	return interference.Member{Kind: r.Kind, Activity: r.Activity}
 }
 
-func (n Newcomer) member() interference.Member {
-	return interference.Member{Kind: n.Kind, Activity: NewJobActivity}
-}
+// member leaves the activity unknown: the new job is expected to be as active as other jobs of its kind.
+func (n Newcomer) member() interference.Member { return interference.Member{Kind: n.Kind} }
 
 // newcomer predicts the slowdown of the new job.
 func (c crowd) newcomer(m *interference.Model) interference.Prediction {

@@ -35,7 +35,8 @@
 // scores of its parts, and the best set consists of the best GPUs. Slowdowns come from package interference, by the kinds
 // and activities of the jobs, at their mean plus one standard deviation.
 //
-// The policies "specon" and "iadeep" are the rules of two published systems, for comparison. "binpack" and "spread"
+// The policies "specon" and "iadeep" are the rules of two published systems, for comparison. "iadeep" predicts slowdowns
+// as "growth" does, by what was measured; "iadeep-literal" by the mean of its published pairs alone. "binpack" and "spread"
 // prefer the fullest and the emptiest GPU that fits. The score of a node is the score of its best GPUs. Ties between
 // GPUs are broken by UUID. A Normalizer maps the scores of all feasible nodes to the extender API's range, 0..10.
 package placement

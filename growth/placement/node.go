@@ -35,7 +35,7 @@ type Resident struct {
 	Kind interference.Kind
 	// Growth is the part of the job's growth on this GPU.
 	Growth growth.Growth
-	// Activity is the fraction of its step time in which the job does not wait for data.
+	// Activity is the fraction of its step time in which the job does not wait for data; 0 if it is unknown.
 	Activity growth.Share
 	// Category is the job's category; empty before its first sample.
 	Category growth.Category

@@ -169,6 +169,7 @@ func TestPlace_PrefersByPolicy(t *testing.T) {
 		"iadeep: an idle GPU first":                                                    {"iadeep", []placement.GPU{converged, gpu("GPU-c")}, 1, []growth.GPU{"GPU-c"}, 1},
 		"iadeep: growth does not matter":                                               {"iadeep", []placement.GPU{gpu("GPU-a", 4*gib), converged}, 1, []growth.GPU{"GPU-a"}, 0.521},
 		"iadeep: a neighbour that waits for data is better":                            {"iadeep", []placement.GPU{gpu("GPU-a", 4*gib), starved}, 1, []growth.GPU{"GPU-c"}, 0.916},
+		"iadeep-literal: a neighbour that waits for data is better":                    {"iadeep-literal", []placement.GPU{gpu("GPU-a", 4*gib), starved}, 1, []growth.GPU{"GPU-c"}, 0.916},
 		"binpack: the fullest GPU":                                                     {"binpack", []placement.GPU{gpu("GPU-a"), gpu("GPU-b", 12*gib), gpu("GPU-c", 20*gib)}, 1, []growth.GPU{"GPU-b"}, 0.833},
 		"binpack: a GPU that becomes full":                                             {"binpack", []placement.GPU{gpu("GPU-a"), gpu("GPU-b", 16*gib)}, 1, []growth.GPU{"GPU-b"}, 1},
 		"spread: the emptiest GPU":                                                     {"spread", []placement.GPU{gpu("GPU-a", 4*gib), gpu("GPU-b", 1*gib)}, 1, []growth.GPU{"GPU-b"}, 0.625},
@@ -190,18 +191,19 @@ func TestPlace_PrefersByPolicy(t *testing.T) {
 		})
 	}
 	_, err := placement.NewPolicy("fastest", nil)
-	require.EqualError(t, err, `policy "fastest" is none of growth, specon, iadeep, binpack, spread`)
+	require.EqualError(t, err, `policy "fastest" is none of growth, specon, iadeep, iadeep-literal, binpack, spread`)
 }
 
 func TestPolicy_ExplainsItsScore(t *testing.T) {
 	shared := gpu("GPU-a", 4*gib, 8*gib)
 	shared.Residents[0].Category = growth.Converged
 	reasons := map[string]string{
-		"growth":  "+0.52 growth for the pod, -0.33 for 2 there already; its steps take 1.62 ± 0.30 times as long as alone",
-		"specon":  "weighted count 3 for 2 jobs: 2 if progressing, 1.5 if watching, 1 if converged",
-		"iadeep":  "+2.76 step time, summed over 3 jobs",
-		"binpack": "20GiB of 24GiB used with the pod",
-		"spread":  "4GiB of 24GiB free with the pod",
+		"growth":         "+0.52 growth for the pod, -0.33 for 2 there already; its steps take 1.62 ± 0.30 times as long as alone",
+		"specon":         "weighted count 3 for 2 jobs: 2 if progressing, 1.5 if watching, 1 if converged",
+		"iadeep":         "+2.76 step time, summed over 3 jobs",
+		"iadeep-literal": "+2.76 step time, summed over 3 jobs",
+		"binpack":        "20GiB of 24GiB used with the pod",
+		"spread":         "4GiB of 24GiB free with the pod",
 	}
 	for _, name := range placement.PolicyNames() {
 		policy, err := placement.NewPolicy(name, nil)

@@ -24,15 +24,13 @@ type Newcomer struct {
 	Count  int
 }
 
-const (
-	// NewJobGrowth is the growth of a job without a report.
-	NewJobGrowth growth.Growth = 1
-	// NewJobActivity is the activity of a job without a report.
-	NewJobActivity growth.Share = 1
-)
+// NewJobGrowth is the growth of a job without a report.
+const NewJobGrowth growth.Growth = 1
 
 // PolicyNames returns the names that NewPolicy accepts.
-func PolicyNames() []string { return []string{"growth", "specon", "iadeep", "binpack", "spread"} }
+func PolicyNames() []string {
+	return []string{"growth", "specon", "iadeep", "iadeep-literal", "binpack", "spread"}
+}
 
 // NewPolicy returns the policy with a name. Policies that need slowdowns predict them by model; nil is the prior.
 func NewPolicy(name string, model *interference.Model) (Policy, error) {
@@ -43,6 +41,8 @@ func NewPolicy(name string, model *interference.Model) (Policy, error) {
 		return SpeCon{}, nil
 	case "iadeep":
 		return IADeep{Model: model}, nil
+	case "iadeep-literal":
+		return IADeepLiteral{}, nil
 	case "binpack":
 		return Binpack{}, nil
 	case "spread":

@@ -61,10 +61,7 @@ func totalChange(n placement.Node, shares []growth.GPUShare, count int) float64 
 	for _, share := range shares {
 		for _, g := range n.GPUs {
 			if g.UUID == share.GPU {
-				newcomer := placement.Resident{
-					Growth:   placement.NewJobGrowth / growth.Growth(count),
-					Activity: placement.NewJobActivity,
-				}
+				newcomer := placement.Resident{Growth: placement.NewJobGrowth / growth.Growth(count)}
 				change += total(append(append([]placement.Resident{}, g.Residents...), newcomer)) - total(g.Residents)
 			}
 		}

@@ -24,6 +24,7 @@ func Slowdowns(p Policy, g GPU, job Newcomer) []PredictedSlowdown {
 		model = p.Model
 	case IADeep:
 		model = p.Model
+	case IADeepLiteral: // predicts by the prior
 	default:
 		return nil
 	}

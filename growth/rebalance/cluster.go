@@ -67,7 +67,8 @@ type Prospects struct {
 	// a GPU; 0 if it is unknown.
 	Remaining remaining.Estimate
 	Usable    growth.MilliCPU
-	Activity  growth.Share
+	// Activity is the fraction of its step time in which the job does not wait for data; 0 if it is unknown.
+	Activity growth.Share
 	// Age is the time since they were published.
 	Age time.Duration
 }

@@ -15,7 +15,7 @@ import (
 const (
 	// patience is how long a pod is pending before a job moves for it. kube-scheduler and preemption come first.
 	patience = 30 * time.Second
-	// maxChecked bounds the candidates that are checked with Allowed.
+	// maxChecked bounds the candidates that are checked with Allowed, and the nodes that have room for a pod.
 	maxChecked = 32
 )
 
@@ -32,12 +32,15 @@ type candidate struct {
 // have waited longest.
 func (v *view) makeRoom(rule specon.Rule) (Decision, bool) {
 	pending := slices.DeleteFunc(slices.Clone(v.Pending), func(p Pending) bool {
-		return p.Helped || v.Now.Sub(p.Created) < patience || v.fitsNow(p)
+		return p.Helped || v.Now.Sub(p.Created) < patience
 	})
 	slices.SortFunc(pending, func(a, b Pending) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created), cmp.Compare(a.Pod.UID, b.Pod.UID))
 	})
 	for _, p := range pending {
+		if v.fitsNow(p) {
+			continue
+		}
 		candidates := v.candidates(p, rule)
 		for _, m := range candidates[:min(len(candidates), maxChecked)] {
 			if !v.Allowed(p.Pod.UID, m.from.Name) || !v.Allowed(m.job.Pod.UID, m.to.Name) {
@@ -57,9 +60,18 @@ func (v *view) makeRoom(rule specon.Rule) (Decision, bool) {
 	return Decision{}, false
 }
 
-// fitsNow reports whether a node has room for a pod: then it waits for something else.
+// fitsNow reports whether a node where a pod may run has room for it: then it waits for something else. That includes nodes that
+// take no part in moves, such as one that a job is just leaving, because kube-scheduler uses them. A pod for which more nodes have room
+// than are checked is left to kube-scheduler too.
 func (v *view) fitsNow(p Pending) bool {
-	return slices.ContainsFunc(v.Nodes, func(n Node) bool { return placement.Fit(n.Node, p.Request).Fits() })
+	checked := 0
+	return slices.ContainsFunc(v.Nodes, func(n Node) bool {
+		if !placement.Fit(n.Node, p.Request).Fits() {
+			return false
+		}
+		checked++
+		return checked > maxChecked || v.Allowed(p.Pod.UID, n.Name)
+	})
 }
 
 // candidates returns the moves that make room for a pod, the best first: the cheapest, then that of the least memory, then

@@ -3,6 +3,7 @@ package rebalance_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +31,11 @@ func TestChoose_MakesRoom(t *testing.T) {
 		"their coordinators are silent": {change: all(func(j *rebalance.Job) { j.Prospects = nil }), stays: true},
 		"the node is not allowed":       {change: func(c *rebalance.Cluster) { c.Allowed = nowhere }, stays: true},
 		"sizes do not matter":           {change: all(func(j *rebalance.Job) { j.Prospects.Remaining.Known = false })},
+
+		"only a cordoned node has room":       {change: func(c *rebalance.Cluster) { vacant(c, 1, ""); c.Allowed = except("new") }},
+		"a cordoned node and one more have":   {change: func(c *rebalance.Cluster) { vacant(c, 2, ""); c.Allowed = except("new-0") }, stays: true},
+		"a node that a job just leaves has":   {change: func(c *rebalance.Cluster) { vacant(c, 1, "a job moves") }, stays: true},
+		"so many have that not all are asked": {change: func(c *rebalance.Cluster) { vacant(c, 33, ""); c.Allowed = except("new") }, stays: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -51,6 +57,20 @@ func TestChoose_MakesRoom(t *testing.T) {
 				"assumed: no move of its program was measured)", d.Because)
 		})
 	}
+}
+
+// vacant adds nodes of 16 GiB without jobs, named new-0 and so on.
+func vacant(c *rebalance.Cluster, nodes int, unused string) {
+	for i := range nodes {
+		n := node(fmt.Sprint("new-", i), 1, 16)
+		n.Unused = unused
+		c.Nodes = append(c.Nodes, n)
+	}
+}
+
+// except allows all nodes but those whose names begin like one.
+func except(name string) func(growth.PodUID, growth.NodeName) bool {
+	return func(_ growth.PodUID, on growth.NodeName) bool { return !strings.HasPrefix(string(on), name) }
 }
 
 func pod(change func(*rebalance.Pending)) func(*rebalance.Cluster) {

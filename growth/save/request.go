@@ -14,6 +14,8 @@ type Request struct {
 	// Name is the value of the user's annotation; empty for a request of Trellis itself.
 	Name     string
 	Deadline time.Time
+	// Step is the last step that the job had reported when the request was made.
+	Step int64
 
 	answered map[halt.Process]bool
 	saved    *wire.Saved
@@ -35,9 +37,10 @@ type Outcome struct {
 }
 
 // Saved adds the answer of a process that has saved. A shim of the previous release does not name the request; its answer is
-// that of the whole job.
+// that of the whole job. A checkpoint without a number from before the request is no answer: the job has saved by itself, and
+// its report is late.
 func (r *Request) Saved(p halt.Process, m wire.Saved) {
-	if m.Request != 0 && m.Request != r.Number {
+	if m.Request != r.Number && (m.Request != 0 || m.Step < r.Step) {
 		return
 	}
 	r.answer(p)

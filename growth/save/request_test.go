@@ -51,7 +51,7 @@ func TestRequest_Outcome(t *testing.T) {
 			processes: 1,
 		},
 		"a shim of the previous release": {
-			answers:   func(r *save.Request) { r.Saved(process(0), wire.Saved{Path: "/a"}) },
+			answers:   func(r *save.Request) { r.Saved(process(0), wire.Saved{Path: "/a", Step: 9}) },
 			processes: 2, done: true, path: "/a", able: true,
 		},
 		"the first rank saves, the second has nothing to save": {
@@ -89,7 +89,7 @@ func TestRequest_Outcome(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := save.Request{Number: 7, Deadline: deadline}
+			r := save.Request{Number: 7, Deadline: deadline, Step: 9}
 			tc.answers(&r)
 			now := deadline.Add(-time.Second)
 			if tc.late {
@@ -107,4 +107,17 @@ func TestRequest_Outcome(t *testing.T) {
 			require.Equal(t, tc.path, o.Saved.Path)
 		})
 	}
+}
+
+// What a job has saved by itself before the request may be reported after it, because a large file is hashed for long.
+func TestRequest_ACheckpointFromBeforeItIsNoAnswer(t *testing.T) {
+	r := save.Request{Number: 7, Deadline: deadline, Step: 9}
+	now := deadline.Add(-time.Second)
+	r.Saved(process(0), wire.Saved{Path: "/old", Step: 8})
+	_, done := r.Outcome(now, connected(1))
+	require.False(t, done)
+	r.Saved(process(0), savedBy(0, "/a"))
+	o, done := r.Outcome(now, connected(1))
+	require.True(t, done)
+	require.Equal(t, "/a", o.Saved.Path)
 }

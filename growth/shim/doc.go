@@ -15,7 +15,8 @@
 //
 // A call costs a few microseconds and never waits for the coordinator: a daemon thread owns the socket, and a step only
 // adds to one small aggregate, which is reported at most ten times a second. The exceptions are the waits for the GPU
-// below. A coordinator that is absent, restarted, silent or hostile does not affect the training, nor does a fork.
+// below, those of a job that is paused, and the job's own function that saves. A coordinator that is absent, restarted,
+// silent or hostile does not affect the training, nor does a fork.
 //
 // # Turns of the GPU
 //
@@ -23,8 +24,10 @@
 // boundary, after it has drained the GPU. While it has the turn, a step costs one poll that does not wait.
 //
 // A job gives the turn up while it waits for data, if its waits are usually longer than a millisecond, in the context
-// idle, and after its last step. Data loading that itself computes on the GPU must not be wrapped with timed. Processes
-// of a job with several ranks keep the turn instead: other ranks may wait for them in a collective.
+// idle, and after its last step. After that step, each batch of a final evaluation has a turn if timed iterates over the
+// batches; other work computes next to the job that has the turn. Data loading that itself computes on the GPU must not be
+// wrapped with timed. Processes of a job with several ranks keep the turn instead: other ranks may wait for them in a
+// collective.
 //
 // The wait ends when the coordinator is gone or silent (wire.TurnBound), and when the job should save or end: a save
 // request is open, or the main thread has handled a signal such as SIGTERM. The job then reports that it computes.

@@ -43,7 +43,8 @@ checkpoint.json, which is in the folder of the sockets before the container star
 
 Guarantees to the job:
   * No call raises because of the agent, and none waits for it: a daemon thread owns the socket, and step() adds a few
-    numbers to one small aggregate. The only waits are those for the turn, and the duty gate of agents without turns.
+    numbers to one small aggregate. The only waits are those for the turn, those of a pause or of ranks that save, and the
+    duty gate of agents without turns.
   * A wait ends with the agent, after 30 s without a word from it, and when the job should save or end: a save request is
     open, or a handler of the job has received a signal such as SIGTERM. A pause that the user has asked for ends after
     120 s without a word from the agent, so that it outlasts a restart of the agent.
@@ -81,7 +82,7 @@ beginning.
 JSON has no number for a metric that is not finite: it is sent as "nan", "inf" or "-inf".
 
 Each process of a distributed job has its own connection. Its rank is the one of torch.distributed once that is initialised,
-else that of the launcher's environment: torchrun (RANK, LOCAL_RANK, WORLD_SIZE), Open MPI, Slurm, PMI, or an Indexed Job.
+else that of the launcher's environment: Horovod, torchrun (RANK, LOCAL_RANK, WORLD_SIZE), Open MPI, PMI, Slurm, or an Indexed Job.
 Values that are not ranks are ignored.
 
 An agent of the previous release sends no duty messages. Its configs have a field duty, and without that field the duty is 1.
@@ -141,7 +142,7 @@ LEARNING_RATE = {"linear": 1.0, "square-root": 0.5, "none": 0.0}   # rule: the e
 GATE_GRACE = 30.0             # seconds without an agent after which the gate opens, as no agent can open it
 STOP_BOUND = 120.0            # seconds without a word from the agent after which a stopped job continues
 TERM_WAIT = 10.0              # seconds that a rank waits after SIGTERM for the agent to let all ranks save
-MAX_REASON = 400              # characters
+MAX_REASON = 400              # bytes
 
 _clock = time.perf_counter
 _log = logging.getLogger("gpushare")
@@ -284,7 +285,11 @@ def saved(path, step=None, sha256=None):
 
 
 def timed(iterable):
-    """Iterate over iterable (the DataLoader of the training data) and measure how long each step waits for data."""
+    """Iterate over iterable (the DataLoader of the training data) and measure how long each step waits for data.
+
+    After the last step (total_steps) a job has given up the GPU. Wrap the data of a final evaluation as well: each of its batches
+    then waits for a turn.
+    """
     _cap.apply()
     return _Timed(iterable)
 
@@ -342,8 +347,14 @@ class _Timed:
     def __len__(self):
         return len(self._iterable)
 
+    def __getattr__(self, name):
+        """An attribute of the iterable, such as its sampler. Special methods are not: copy and pickle look for them in an empty object."""
+        if name in self.__slots__ or name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._iterable, name)
+
     def __iter__(self):
-        _client().turns.release(first=True)   # to create an iterator takes long: it starts the workers
+        final = _client().turns.release(first=True)   # to create an iterator takes long: it starts the workers
         iterator = iter(self._iterable)
         while True:
             client, began = _client(), _clock()
@@ -354,8 +365,13 @@ class _Timed:
                 return
             ended = _clock()
             client.loaded(began, ended)
-            client.resumed(lambda turns, urgent: turns.resume(ended - began, urgent))
-            yield item
+            client.resumed(lambda turns, urgent: turns.resume(ended - began, urgent, final))
+            try:
+                yield item
+            except GeneratorExit:   # the loop has ended before the data
+                if final:
+                    _client().turns.release()
+                raise
             _client().turns.release()
 
 
@@ -545,6 +561,10 @@ class _Gradients:
         self._first = None      # gradients of the first step of the pair, and its samples
         self._norms = None      # samples and products of the last pair: read at the next one, so that no step waits for the GPU
         self._broken = False
+
+    def due(self):
+        """Whether the next call needs its gradient."""
+        return self._steps % GRADIENT_EVERY <= 1
 
     def add(self, model, samples):
         """Count a step. Returns (samples, squared norm of one gradient, ... of the mean of two) at the end of a period."""
@@ -795,6 +815,7 @@ class _Turns:
                 self._finished = True
                 self._leave(IDLE)   # the job saves and ends, without another turn
                 return False
+            self._finished = False
             if self._state == OPEN and (self._hold or number < self._after or urgent()):
                 return False
             self._leave(CLOSED)
@@ -802,18 +823,25 @@ class _Turns:
             return True
 
     def release(self, first=False):
-        """The trainer waits for data from here on, first for the first batch of an iterator."""
-        with self._lock:
-            usual = first or self._wait > IDLE_WAIT or self._hidden >= IDLE_PROBE
-            if usual and self._trainer == threading.get_ident():
-                self._leave_idle()
+        """The trainer waits for data from here on, first for the first batch of an iterator. Returns whether the last step is done.
 
-    def resume(self, wait, urgent):
-        """The data came after a wait in seconds, or there is no more (None). Returns how long it waited for the turn."""
+        Then the iterator is that of a final evaluation. It has no step boundaries, so each of its batches has a turn of its own.
+        """
+        with self._lock:
+            trains = self._trainer == threading.get_ident()
+            if trains and (first or self._finished or self._wait > IDLE_WAIT or self._hidden >= IDLE_PROBE):
+                self._leave_idle()
+            return trains and self._finished
+
+    def resume(self, wait, urgent, final=False):
+        """The data came after a wait in seconds, or there is no more (None). Returns how long it waited for the turn.
+
+        After the last step only an iterator that has begun since asks for one: another one may have a batch that the job does not use.
+        """
         with self._lock:
             if wait is not None and self._trainer == threading.get_ident():
                 self._learn(wait)
-            return self._resume(urgent)
+            return 0.0 if self._finished and not final else self._resume(urgent)
 
     def enter(self):
         """An idle() context begins."""
@@ -826,7 +854,7 @@ class _Turns:
         """An idle() context ends. Returns how long it waited for the turn."""
         with self._lock:
             self._idle = max(0, self._idle - 1)   # 0 in a child that was forked in the context
-            return self._resume(urgent)
+            return 0.0 if self._finished else self._resume(urgent)
 
     def nudge(self):
         """Let a thread that waits look for something urgent. Called by the socket thread."""
@@ -962,7 +990,7 @@ class _Turns:
 
     def _resume(self, urgent):
         """Wait for the turn after a time without the GPU. Returns how long."""
-        if self._state != IDLE or self._idle or self._finished:
+        if self._state != IDLE or self._idle:
             return 0.0
         began = _clock()
         self._receive()
@@ -974,7 +1002,7 @@ class _Turns:
 
     def _await(self, urgent):
         """Wait until the agent gives the turn, is gone or silent, or the job has something more urgent to do."""
-        self._finished, self._waiting, self._heard = False, True, time.monotonic()
+        self._waiting, self._heard = True, time.monotonic()
         self._alarm.urgent()   # what was written after an earlier wait
         self._alarm.listen()
         try:
@@ -1368,7 +1396,8 @@ def _reason(err):
     """What a user reads about a save that has failed."""
     cause = _CAUSES.get(getattr(err, "errno", None))
     text = "%s: %s" % (type(err).__name__, err)
-    return (text if cause is None else "%s (%s)" % (cause, text))[:MAX_REASON]
+    text = text if cause is None else "%s (%s)" % (cause, text)
+    return text.encode("utf-8", "replace")[:MAX_REASON].decode("utf-8", "ignore")
 
 
 # ------------------------------------------------------------------------------------------------------------ the client
@@ -1553,9 +1582,12 @@ class _Client:
             self._load += ended - began
 
     def gradients(self, model, samples):
-        samples = _integer(samples if samples is not None else self.values.in_use.get("batch_size"))
+        given = samples is not None
+        samples = _integer(samples if given else self.values.in_use.get("batch_size"))
         if samples is None or not samples:
             return
+        if not given and self._gradients.due():   # to ask for the ranks takes longer than to count a step
+            samples *= _world_size()
         norms = self._gradients.add(model, samples)
         if norms is None:
             return
@@ -2037,12 +2069,17 @@ def _quietly(function, *arguments):
 
 # The variables for rank, local rank and world size, by launcher. A launcher inside another one has set the earlier ones.
 _LAUNCHERS = (
+    ("HOROVOD_RANK", "HOROVOD_LOCAL_RANK", "HOROVOD_SIZE"),                                 # horovodrun with Gloo
     ("RANK", "LOCAL_RANK", "WORLD_SIZE"),                                                   # torchrun, PyTorchJob
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE"),         # Open MPI
     ("PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE"),                                            # MPICH, Intel MPI
     ("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"),                                      # Slurm
     ("JOB_COMPLETION_INDEX", None, None),                                                   # Indexed Job, JobSet
 )
+
+
+def _world_size():
+    return _process(os.environ, sys.modules.get("torch.distributed")).get("world_size", 1)
 
 
 def _own_rank():

@@ -8,7 +8,7 @@ import (
 
 // Observation is what a job reported in one interval.
 type Observation struct {
-	// Reported is set if the job reported anything. If not, only Restarted is valid.
+	// Reported is set if the job reported anything. If not, only Restarted and Paused are valid.
 	Reported bool `json:"-"`
 	// Samples is the throughput, in samples per second.
 	Samples growth.PerSecond `json:"samples,omitempty"`
@@ -17,13 +17,15 @@ type Observation struct {
 	// Value is the mean of the metric. It is valid if HasValue is set.
 	Value    float64 `json:"value,omitempty"`
 	HasValue bool    `json:"valued,omitempty"`
-	// Share is the job's share of the CPU pool.
+	// Share is the job's share of what is divided: the CPU pool, or the time of its GPUs.
 	Share growth.Share `json:"share,omitempty"`
 	// Batch and Loaders are the values that the job reported; 0 and -1 if it never did.
 	Batch   int `json:"batch,omitempty"`
 	Loaders int `json:"loaders,omitempty"`
 	// Restarted is set if the job has restarted since the last observation.
 	Restarted bool `json:"-"`
+	// Paused is set while the job's user lets it wait.
+	Paused bool `json:"-"`
 }
 
 // Observations are consecutive observations of a job.

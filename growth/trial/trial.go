@@ -2,6 +2,7 @@ package trial
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/trellis-gpu/trellis/growth"
 )
@@ -9,8 +10,8 @@ import (
 const (
 	// window is the number of observations in the baseline, and of those that are compared with it.
 	window = 3
-	// maxSilent is the number of consecutive observations without a report that end a trial.
-	maxSilent = 3
+	// maxSilent is the number of consecutive observations without a report that end a trial. Evaluations and saves are silent too.
+	maxSilent = 12
 	// Tolerance is the relative loss that a job may have.
 	Tolerance growth.Share = 0.1
 )
@@ -47,8 +48,8 @@ type State struct {
 	RejectedUpTo int `json:"below,omitempty"`
 }
 
-// InProgress reports whether a trial is in progress. Nothing else should change during one.
-func (s State) InProgress() bool { return s.Phase == Offered || s.Phase == Trying }
+// InProgress reports whether the job tries a size. Nothing else should change meanwhile. An offered size may not be taken for hours.
+func (s State) InProgress() bool { return s.Phase == Trying }
 
 // Verdict is the result of an observation.
 type Verdict string
@@ -107,6 +108,8 @@ func (s State) whileOffered(o Observation, advised int) (State, Verdict, string)
 		s.Phase = Idle
 		s.Requested = s.From
 		return s, Withdrawn, fmt.Sprintf("batch size %d is no longer advised", s.To)
+	case o.Reported && o.Batch == s.From:
+		s.Before = s.Before.push(o)
 	}
 	return s, None, ""
 }
@@ -115,10 +118,12 @@ func (s State) whileTrying(o Observation, direction growth.Direction) (State, Ve
 	switch {
 	case o.Restarted:
 		return s.rollBack("the job has restarted")
+	case o.Paused:
+		return s, None, ""
 	case !o.Reported:
 		s.Silent++
 		if s.Silent >= maxSilent {
-			return s.rollBack("the job no longer reports anything")
+			return s.goBack(", and may be tried again: the job no longer reports anything")
 		}
 		return s, None, ""
 	case o.Batch != s.To: // the job chose another size
@@ -136,14 +141,26 @@ func (s State) whileTrying(o Observation, direction growth.Direction) (State, Ve
 	if len(s.After) < window {
 		return s, None, ""
 	}
-	if why := whyWorse(s.Before, s.After, direction); why != "" {
+	switch why := whyWorse(s.Before, s.After, direction); {
+	case why != "" && s.onlyTheSizeChanged():
 		return s.rollBack(why)
+	case why != "":
+		return s.goBack(fmt.Sprintf(", and may be tried again, because more than the size has changed: %s", why))
 	}
 	before, after := s.Before.meanRate(), s.After.meanRate()
 	s.Phase = Idle
 	s.Before, s.After = s.After, nil
 	return s, Kept, fmt.Sprintf("batch size %d stays: %.1f %s, %.1f with %d",
 		s.To, float64(after), s.Before.unit(), float64(before), s.From)
+}
+
+// Moved returns the state of a job that starts again elsewhere, which says nothing about the size that it tried.
+func (s State) Moved() State {
+	if s.Phase != Idle {
+		s.Phase, s.Requested = Idle, s.From
+	}
+	s.Before, s.After = nil, nil
+	return s
 }
 
 // rollBack ends the trial and excludes the size from further trials.
@@ -153,8 +170,18 @@ func (s State) rollBack(why string) (State, Verdict, string) {
 	} else {
 		s.RejectedUpTo = s.To
 	}
+	return s.goBack(", and is not tried again: " + why)
+}
+
+// goBack ends the trial.
+func (s State) goBack(why string) (State, Verdict, string) {
 	s.Phase = RollingBack
 	s.Requested = s.From
 	s.Before, s.After = nil, nil
-	return s, RolledBack, fmt.Sprintf("batch size %d goes back to %d, and is not tried again: %s", s.To, s.From, why)
+	return s, RolledBack, fmt.Sprintf("batch size %d goes back to %d%s", s.To, s.From, why)
+}
+
+// onlyTheSizeChanged reports whether the trial says something about the size: the baseline is complete, and the loaders stayed the same.
+func (s State) onlyTheSizeChanged() bool {
+	return len(s.Before) == window && !slices.ContainsFunc(s.After, func(o Observation) bool { return o.Loaders != s.Before[0].Loaders })
 }

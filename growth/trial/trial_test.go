@@ -60,6 +60,7 @@ func TestState_Next(t *testing.T) {
 	restarted := observe(64, 100, 1)
 	restarted.Restarted = true
 	with := func(l trial.Observation, change func(*trial.Observation)) trial.Observation { change(&l); return l }
+	loaders := func(l trial.Observation, n int) trial.Observation { l.Loaders = n; return l }
 	offering, kept, back, withdrawn := trial.Offering, trial.Kept, trial.RolledBack, trial.Withdrawn
 	for name, tc := range map[string]struct {
 		steps  []trial.Observation
@@ -92,10 +93,17 @@ func TestState_Next(t *testing.T) {
 		"a job without samples is compared by its metric":    {sequence(repeat(3, observe(64, 0, 1)), repeat(5, observe(128, 0, 1))), []trial.Verdict{offering, kept}, 128, "stays"},
 		"a restart while the size is offered":                {sequence(before, repeat(1, restarted)), []trial.Verdict{offering, back}, 64, "restarted"},
 		"a restart during the trial":                         {sequence(before, repeat(2, observe(128, 100, 1)), repeat(1, restarted)), []trial.Verdict{offering, back}, 64, "restarted"},
-		"three silent observations end the trial":            {sequence(before, repeat(2, observe(128, 100, 1)), repeat(3, silent)), []trial.Verdict{offering, back}, 64, "no longer reports anything"},
-		"two silent observations do not":                     {sequence(before, repeat(2, observe(128, 100, 1)), repeat(2, silent), repeat(3, observe(128, 100, 1))), []trial.Verdict{offering, kept}, 128, "stays"},
+		"twelve silent observations end the trial":           {sequence(before, repeat(2, observe(128, 100, 1)), repeat(12, silent)), []trial.Verdict{offering, back}, 64, "and may be tried again: the job no longer reports anything"},
+		"an evaluation is silent for less":                   {sequence(before, repeat(2, observe(128, 100, 1)), repeat(11, silent), repeat(3, observe(128, 100, 1))), []trial.Verdict{offering, kept}, 128, "stays"},
+		"a pause says nothing about the size":                {sequence(before, repeat(2, observe(128, 100, 1)), repeat(99, trial.Observation{Paused: true}), repeat(3, observe(128, 100, 1))), []trial.Verdict{offering, kept}, 128, "stays"},
 		"the job changes the size itself":                    {sequence(before, repeat(2, observe(128, 100, 1)), repeat(1, observe(32, 100, 1))), []trial.Verdict{offering, withdrawn}, 0, "by itself"},
 		"a rejected size is never offered again":             {sequence(before, repeat(5, observe(128, 10, 1)), repeat(99, observe(64, 100, 1))), []trial.Verdict{offering, back}, 64, "is not tried again"},
+		"the baseline follows while the size is offered":     {sequence(before, repeat(9, observe(64, 50, 1)), repeat(5, observe(128, 50, 1))), []trial.Verdict{offering, kept}, 128, "50.0 samples/s, 50.0 with 64"},
+		"the loaders change while the size is offered":       {sequence(before, repeat(3, loaders(observe(64, 50, 1), 3)), repeat(5, loaders(observe(128, 10, 1), 3))), []trial.Verdict{offering, back}, 64, "is not tried again: 10.0 samples/s, below the limit of 45.0"},
+		"the loaders change with the size":                   {sequence(before, repeat(5, loaders(observe(128, 10, 1), 3))), []trial.Verdict{offering, back}, 64, "128 goes back to 64, and may be tried again, because more than the size has changed: 10.0"},
+		"the loaders change just before the size":            {sequence(before, repeat(1, loaders(before[0], 3)), repeat(5, loaders(observe(128, 10, 1), 3))), []trial.Verdict{offering, back}, 64, "may be tried again"},
+		"the loaders change with the size, which is better":  {sequence(before, repeat(5, loaders(observe(128, 200, 1), 3))), []trial.Verdict{offering, kept}, 128, "stays"},
+		"a size is tried again without the other change":     {sequence(before, repeat(5, loaders(observe(128, 10, 1), 3)), repeat(4, loaders(before[0], 3))), []trial.Verdict{offering, back, offering}, 128, "is offered"},
 		"the old size is requested until the job reports it": {sequence(before, repeat(5, observe(128, 10, 1)), repeat(99, observe(128, 10, 1))), []trial.Verdict{offering, back}, 64, "goes back to 64"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -136,7 +144,8 @@ func TestState_NextFollowsChangedAdviceWhileOffered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			next, verdicts, _ := applyAll(s, advised, growth.Minimize, repeat(2, observe(64, 100, 1)))
 			require.Equal(t, trial.Withdrawn, verdicts[0])
-			require.Equal(t, advised == 96, next.InProgress())
+			require.Equal(t, advised == 96, next.Phase == trial.Offered)
+			require.False(t, next.InProgress())
 			require.Equal(t, map[int]int{
 				96: 96,
 				0:  64,
@@ -144,6 +153,7 @@ func TestState_NextFollowsChangedAdviceWhileOffered(t *testing.T) {
 		})
 	}
 	tried, _, _ := applyAll(s, 128, growth.Minimize, repeat(2, observe(128, 100, 1)))
+	require.True(t, tried.InProgress())
 	_, verdicts, _ := applyAll(tried, 96, growth.Minimize, repeat(3, observe(128, 100, 1)))
 	require.Equal(t, []trial.Verdict{trial.Kept}, verdicts, "a trial in progress is finished first")
 }
@@ -167,7 +177,7 @@ func TestState_NextHoldsItsInvariants(t *testing.T) {
 			if verdict == trial.Offering && failed[next.To] || (verdict != trial.None) != (reason != "") {
 				return false
 			}
-			if verdict == trial.RolledBack {
+			if verdict == trial.RolledBack && (next.RejectedFrom == next.To || next.RejectedUpTo == next.To) {
 				failed[next.To] = true
 			}
 			content, err := json.Marshal(next)
@@ -180,4 +190,27 @@ func TestState_NextHoldsItsInvariants(t *testing.T) {
 		return s.Requested >= 0 && s.Requested < 4
 	}
 	require.NoError(t, quick.Check(holds, &quick.Config{MaxCount: 3000}))
+}
+
+// A job that moves while it tries a size starts again with the earlier one, and may try the size there.
+func TestState_Moved(t *testing.T) {
+	before := repeat(3, observe(64, 100, 1))
+	for name, tc := range map[string]struct {
+		steps     []trial.Observation
+		requested int
+	}{
+		"without a trial":                {before[:2], 0},
+		"while the size is offered":      {before, 64},
+		"during the trial":               {sequence(before, repeat(3, observe(128, 100, 1))), 64},
+		"with a size that has been kept": {sequence(before, repeat(5, observe(128, 100, 1))), 128},
+		"on its way back":                {sequence(before, repeat(5, observe(128, 10, 1))), 64},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _, _ := applyAll(trial.State{}, 128, growth.Minimize, tc.steps)
+			moved := s.Moved()
+			require.Equal(t, tc.requested, moved.Requested)
+			require.Equal(t, trial.Idle, moved.Phase)
+			require.Equal(t, s.RejectedFrom, moved.RejectedFrom, "only what was found out stays")
+		})
+	}
 }

@@ -12,7 +12,7 @@ func (s *Scheduler) advance(now time.Time) {
 	if s.now.IsZero() || elapsed < 0 {
 		elapsed = 0
 	}
-	elapsed = min(elapsed, maxGap)
+	elapsed = min(elapsed, MaxGap)
 	if shift := now.Sub(s.now) - elapsed; shift != 0 && !s.now.IsZero() { // the clock has been set
 		for _, j := range s.order {
 			j.shift(shift)

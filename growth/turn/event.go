@@ -25,7 +25,7 @@ type (
 	Pauses struct{ Job growth.PodUID }
 	// Left reports that a job can no longer be paused, because it has ended or has lost its connection.
 	Left struct{ Job growth.PodUID }
-	// Woken reports that the time of Effects.Wake has come.
+	// Woken reports that the time of Effects.Wake has come. It may come at any time.
 	Woken struct{}
 )
 

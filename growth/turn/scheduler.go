@@ -30,9 +30,9 @@ var Default = Config{
 	Keep:    20 * time.Millisecond,
 }
 
-// maxGap bounds the time that is charged between two events, so that a clock that is set does no harm. Woken comes sooner
-// wherever a job waits.
-const maxGap = 30 * time.Second
+// MaxGap bounds the time that is charged between two events, so that a clock that is set does no harm. Where no job waits,
+// Effects.Wake is zero: the caller must send Woken more often than this all the same.
+const MaxGap = 30 * time.Second
 
 // Scheduler decides which jobs of a group of GPUs compute. It is not safe for concurrent use.
 type Scheduler struct {

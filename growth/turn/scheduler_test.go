@@ -60,7 +60,7 @@ func TestScheduler_AJobAloneIsNeverPaused(t *testing.T) {
 	require.Empty(t, p.step(turn.Pauses{Job: "a"}))
 	require.Equal(t, turn.Effects{Grant: ids("a")}, p.step(turn.Waits{Job: "a"}))
 	use := p.s.Use(start.Add(p.at))["a"]
-	require.Equal(t, turn.Use{Held: time.Minute - 30*time.Second, Alone: 30 * time.Second}, use, "at most maxGap per step")
+	require.Equal(t, turn.Use{Held: time.Minute - 30*time.Second, Alone: 30 * time.Second}, use, "at most MaxGap per step")
 }
 
 func TestScheduler_TheNextJobWaitsForTheAnswer(t *testing.T) {

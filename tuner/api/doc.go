@@ -1,5 +1,6 @@
 // Package api defines the document that the tuner serves at GET /api/v1/state: one JSON object. With ?watch=1 the
-// same object is sent as server-sent events: one for each change, at most two per second.
+// same object is sent as server-sent events: one for each change, at most two per second. While nothing changes, an event named
+// heartbeat comes each 15 to 30 s, with no object.
 //
 //	{
 //	  "synced": true,                    // false until the bus has been read once

@@ -116,7 +116,7 @@ func (d *driver) choose() (size int, better bool) {
 	if len(options) == 0 {
 		return 0, false
 	}
-	chosen := goodput.Together([][]goodput.Option{options}, 0)[0]
+	chosen := goodput.Together([]goodput.Job{{Options: options}}, nil)[0]
 	return chosen.Batch, chosen.Batch != *present
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth/goodput"
+	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
@@ -28,12 +29,12 @@ type Times struct {
 	Gradients time.Duration
 }
 
-// FullTimes and QuickTimes are those of a published run and of a look.
+// FullTimes are those of a published run. The interval is the coordinator's default.
 func FullTimes() Times {
 	return Times{
-		Interval:  time.Second,
-		Search:    110 * time.Second,
-		Calm:      20 * time.Second,
+		Interval:  policy.DefaultInterval,
+		Search:    9 * time.Minute,
+		Calm:      100 * time.Second,
 		Measure:   2 * time.Second,
 		Rounds:    3,
 		Gradients: 40 * time.Second,

@@ -80,7 +80,7 @@ func (j *job) described(now float64) rebalance.Job {
 			Node:      j.on.name,
 			Remaining: j.Remaining(0),
 			Usable:    growth.MilliCPU(1000 * j.Limit),
-			Activity:  placement.NewJobActivity,
+			Activity:  1, // it does not wait for data
 		}
 	}
 	return d

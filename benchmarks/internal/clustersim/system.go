@@ -136,7 +136,7 @@ func (w *worker) asNode() placement.Node {
 		n.GPUs = append(n.GPUs, gpu)
 	}
 	add := func(j *job) {
-		resident := placement.Resident{Pod: j.ID(), Memory: growth.GiB, Growth: placement.NewJobGrowth, Activity: placement.NewJobActivity}
+		resident := placement.Resident{Pod: j.ID(), Memory: growth.GiB, Growth: placement.NewJobGrowth}
 		if g, category := w.node.Growth(&j.Running); category != "" {
 			resident.Growth, resident.Category = g, category
 		}

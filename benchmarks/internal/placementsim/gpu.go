@@ -50,7 +50,7 @@ func (g *gpu) residents(c *cluster) []placement.Resident {
 			Memory:   c.memory(j.Kind),
 			Kind:     c.kinds[j.Kind],
 			Growth:   now,
-			Activity: 1,
+			Activity: c.speeds.Kinds[j.Kind].Activity,
 			Category: category(now),
 		}
 	}
@@ -60,11 +60,12 @@ func (g *gpu) residents(c *cluster) []placement.Resident {
 // measure returns the measured speeds of the present set: the true ones with a relative error.
 func (g *gpu) measure(c *cluster) interference.Measurement {
 	m := interference.Measurement{Seconds: measureSeconds}
-	for i, speed := range c.speeds.together(g.kinds()) {
+	kinds := g.kinds()
+	for i, speed := range c.speeds.together(kinds) {
 		speed *= 1 + measureError*c.dice.NormFloat64()
 		m.Set = append(m.Set, interference.Member{
-			Kind:      c.kinds[g.jobs[i].Kind],
-			Activity:  1,
+			Kind:      c.kinds[kinds[i]],
+			Activity:  c.speeds.Kinds[kinds[i]].Activity,
 			Speed:     min(interference.MaxSpeed, max(0.01, speed)),
 			Deviation: measureError * speed,
 		})

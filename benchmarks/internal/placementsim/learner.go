@@ -8,6 +8,8 @@ const refit = 60
 // learner is the tuner: it learns the model from the measurements of the nodes. A nil learner learns nothing.
 type learner struct {
 	all *interference.Learner
+	// first is the table of a policy that remembers.
+	first table
 	// model is what placement uses, nil before the first measurement. It was fitted at fitted; stale is set if there are
 	// later measurements.
 	model  *interference.Model
@@ -16,13 +18,14 @@ type learner struct {
 }
 
 func newLearner(p Policy) *learner {
-	if !p.Learns {
+	if !p.Learns && !p.Remembers {
 		return nil
 	}
-	return &learner{all: interference.NewLearner(interference.Prior()), fitted: -refit}
+	return &learner{all: interference.NewLearner(interference.Prior()), first: table{}, fitted: -refit}
 }
 
 func (l *learner) observe(m interference.Measurement) {
+	l.first.observe(m)
 	if l.all.Observe(m) == nil {
 		l.stale = true
 	}
@@ -37,4 +40,6 @@ func (l *learner) at(now float64) *interference.Model {
 }
 
 // restarted returns the learner with its clock at 0.
-func (l *learner) restarted() *learner { return &learner{all: l.all, fitted: -refit, stale: true} }
+func (l *learner) restarted() *learner {
+	return &learner{all: l.all, first: l.first, fitted: -refit, stale: true}
+}

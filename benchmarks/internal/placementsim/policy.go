@@ -13,15 +13,25 @@ type Policy struct {
 	Learns bool
 	// Earlier means that the model starts with what was learned from other jobs of the same kinds.
 	Earlier bool
+	// Remembers means that the policy is that of IADeep's code, by the first measurement of each set.
+	Remembers bool
 	// Exclusive means that each job has a GPU to itself.
 	Exclusive bool
 }
 
-// Learned is the name of the policy that the others are compared with.
-const Learned = "growth, learned model"
+// The policies by which figures are named: those of the extender growth, which the others are compared with, iadeep and
+// iadeep-literal, and the one of IADeep's code.
+const (
+	Learned       = "growth, learned model"
+	iadeep        = "IADeep's rule, learned model"
+	iadeepLiteral = "IADeep's rule"
+	iadeepCode    = "IADeep's code"
+)
 
 // rivals are the policies that Learned must beat.
-func rivals() []string { return []string{"IADeep's rule", "binpack", "spread", "exclusive GPUs"} }
+func rivals() []string {
+	return []string{iadeepCode, iadeepLiteral, iadeep, "binpack", "spread", "exclusive GPUs"}
+}
 
 // Policies returns all policies, Learned first.
 func Policies() []Policy {
@@ -34,8 +44,9 @@ func Policies() []Policy {
 			Earlier: true,
 		},
 		{Name: "growth, prior", Scores: placement.MarginalGrowth{}},
-		{Name: "IADeep's rule, learned model", Scores: placement.IADeep{}, Learns: true},
-		{Name: "IADeep's rule", Scores: placement.IADeep{}},
+		{Name: iadeep, Scores: placement.IADeep{}, Learns: true},
+		{Name: iadeepLiteral, Scores: placement.IADeepLiteral{}},
+		{Name: iadeepCode, Scores: published{}, Remembers: true},
 		{Name: "SpeCon's counts", Scores: placement.SpeCon{}},
 		{Name: "binpack", Scores: placement.Binpack{}},
 		{Name: "spread", Scores: placement.Spread{}},
@@ -47,6 +58,9 @@ func Policies() []Policy {
 func (p Policy) scores(l *learner, now float64) placement.Policy {
 	if l == nil {
 		return p.Scores
+	}
+	if p.Remembers {
+		return published{l.first}
 	}
 	policy, _ := placement.Predicting(p.Scores, l.at(now))
 	return policy

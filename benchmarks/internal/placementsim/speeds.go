@@ -23,20 +23,22 @@ type Speeds struct {
 type Kind struct {
 	Name   string
 	Memory growth.MiB
+	// Activity is the fraction of a step in which the jobs do not wait for data; 0 if it is unknown.
+	Activity growth.Share
 }
 
 // Published returns the pairs that IADeep published (SC'23, artefact of 2023), with the memory of its jobs. The table has
 // the sum of the increases of both jobs; half of it is attributed to each. Four of the fifteen pairs are missing or corrupt
-// there, and are filled by the sum of one effect of each kind.
+// there, and are filled by the sum of one effect of each kind. It has no activities.
 func Published() Speeds {
 	s := Speeds{
 		Source: "IADeep's published pairs; 4 of 15 filled",
 		Kinds: []Kind{
-			{"vgg16", 7 * growth.GiB},
-			{"resnet50", 5 * growth.GiB},
-			{"squeezenet", 3 * growth.GiB},
-			{"neumf", 3 * growth.GiB},
-			{"lstm", 3 * growth.GiB},
+			{Name: "vgg16", Memory: 7 * growth.GiB},
+			{Name: "resnet50", Memory: 5 * growth.GiB},
+			{Name: "squeezenet", Memory: 3 * growth.GiB},
+			{Name: "neumf", Memory: 3 * growth.GiB},
+			{Name: "lstm", Memory: 3 * growth.GiB},
 		},
 	}
 	sums := [][]float64{
@@ -56,11 +58,12 @@ func Published() Speeds {
 	return s
 }
 
-// Measured returns the speeds of measured pairs. The kinds are numbered in the order of their identities; each of their jobs
-// asks for memory. Larger sets are left out. It returns an error if a pair was not measured.
+// Measured returns the speeds of measured pairs. The kinds are numbered in the order of their identities; each of their
+// jobs asks for memory. Their activities are means over the pairs. Larger sets are left out. It returns an error if a
+// pair was not measured.
 func Measured(source string, memory growth.MiB, sets []interference.Measurement) (Speeds, error) {
 	sums, counts := map[[2]interference.Kind]float64{}, map[[2]interference.Kind]float64{}
-	known := map[interference.Kind]bool{}
+	activities, members := map[interference.Kind]growth.Share{}, map[interference.Kind]growth.Share{}
 	for _, m := range sets {
 		if len(m.Set) != 2 {
 			continue
@@ -72,14 +75,20 @@ func Measured(source string, memory growth.MiB, sets []interference.Measurement)
 			pair := [2]interference.Kind{own.Kind, m.Set[1-i].Kind}
 			sums[pair] += 1 / own.Speed
 			counts[pair]++
-			known[own.Kind] = true
+			activities[own.Kind] += own.Activity
+			members[own.Kind]++
 		}
 	}
 	s := Speeds{Source: source}
-	for n, own := range slices.Sorted(maps.Keys(known)) {
-		s.Kinds = append(s.Kinds, Kind{fmt.Sprint("kind ", n+1), memory})
+	kinds := slices.Sorted(maps.Keys(activities))
+	for n, own := range kinds {
+		s.Kinds = append(s.Kinds, Kind{
+			Name:     fmt.Sprint("kind ", n+1),
+			Memory:   memory,
+			Activity: activities[own] / members[own],
+		})
 		var row []float64
-		for _, other := range slices.Sorted(maps.Keys(known)) {
+		for _, other := range kinds {
 			pair := [2]interference.Kind{own, other}
 			if counts[pair] == 0 {
 				return Speeds{}, fmt.Errorf("measured pairs: kinds %s and %s were not measured together", own, other)

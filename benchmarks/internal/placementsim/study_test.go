@@ -1,6 +1,7 @@
 package placementsim_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -23,12 +24,39 @@ func TestStudies_LearnedModelBeatsRivals(t *testing.T) {
 	t.Log(text.String())
 	judged := 0
 	for _, f := range placementsim.Figures(studies) {
-		if f.Target != nil {
-			judged++
-			require.True(t, f.Met(), "%s: %.2f (%.2f to %.2f)", f.Name, f.Value, f.Low, f.High)
+		if f.Target == nil {
+			continue
 		}
+		judged++
+		result := fmt.Sprintf("%s: %.2f (%.2f to %.2f)", f.Name, f.Value, f.Low, f.High)
+		if strings.HasSuffix(f.Name, "IADeep's rule, learned model") {
+			require.Negative(t, f.Low, "%s: so few seeds show no difference", result)
+			continue
+		}
+		require.True(t, f.Met(), result)
 	}
-	require.Equal(t, 4, judged)
+	require.Equal(t, 6, judged)
+}
+
+// The two kinds ask for equal memory. One waits for data most of the time: next to it, jobs are hardly slowed down.
+func TestRun_IADeepsRuleKnowsJobsByTheirActivities(t *testing.T) {
+	e := placementsim.Experiment{
+		Layout:   placementsim.Layout{Nodes: 2, GPUs: 4, Memory: 24 * growth.GiB},
+		Workload: placementsim.Workload{Jobs: 40, Window: 500},
+		Sharing:  placementsim.Plain,
+		Speeds: placementsim.Speeds{
+			Kinds: []placementsim.Kind{
+				{Name: "waits", Memory: growth.GiB, Activity: 0.1},
+				{Name: "computes", Memory: growth.GiB, Activity: 1},
+			},
+			Slowdown: [][]float64{{1.01, 1.1}, {1.1, 2}},
+		},
+	}
+	completion := map[string]float64{}
+	for _, r := range placementsim.Run(e, placementsim.Policies(), 8) {
+		completion[r.Policy] = r.Completion
+	}
+	require.Less(t, completion["IADeep's rule"], 0.98*completion["spread"])
 }
 
 // Worked by hand: one GPU, no choice.
@@ -56,8 +84,12 @@ func TestRun_SharesOneGPU(t *testing.T) {
 
 func TestMeasured(t *testing.T) {
 	a, b := interference.KindOf("m", "a"), interference.KindOf("m", "b")
+	activities := map[interference.Kind]growth.Share{a: 0.25, b: 0.75}
 	pair := func(own, other interference.Kind, speed, otherSpeed float64) interference.Measurement {
-		return interference.Measurement{Seconds: 1, Set: []interference.Member{{Kind: own, Speed: speed}, {Kind: other, Speed: otherSpeed}}}
+		return interference.Measurement{Seconds: 1, Set: []interference.Member{
+			{Kind: own, Activity: activities[own], Speed: speed},
+			{Kind: other, Activity: activities[other], Speed: otherSpeed},
+		}}
 	}
 	sets := []interference.Measurement{pair(a, a, 0.5, 0.5), pair(b, b, 0.5, 0.5), pair(a, b, 0.8, 0.4)}
 	s, err := placementsim.Measured("m", growth.GiB, sets)
@@ -68,6 +100,10 @@ func TestMeasured(t *testing.T) {
 	}
 	require.InDeltaSlice(t, []float64{2, first}, s.Slowdown[0], 1e-9)
 	require.InDeltaSlice(t, []float64{second, 2}, s.Slowdown[1], 1e-9)
+	kinds := []interference.Kind{min(a, b), max(a, b)}
+	for i, k := range s.Kinds {
+		require.InDelta(t, float64(activities[kinds[i]]), float64(k.Activity), 1e-9)
+	}
 
 	_, err = placementsim.Measured("m", growth.GiB, sets[:2])
 	require.ErrorContains(t, err, "were not measured together")

@@ -34,6 +34,23 @@ func TestRead_Ended(t *testing.T) {
 			p := pod(container("train", "500m", ""), container("log", "100m", ""))
 			p.Status.ContainerStatuses = tc.statuses
 			require.Equal(t, tc.want, pods.Read(p).Ended())
+			require.Empty(t, pods.Read(p).Trainer().Failed)
+		})
+	}
+}
+
+func TestRead_Failed(t *testing.T) {
+	for want, end := range map[string]corev1.ContainerStateTerminated{
+		"":                          {Reason: "Completed"},
+		"exit code 1":               {ExitCode: 1, Reason: "Error"},
+		"exit code 2":               {ExitCode: 2},
+		"exit code 137, OOMKilled":  {ExitCode: 137, Reason: "OOMKilled"},
+		"exit code 128, StartError": {ExitCode: 128, Reason: "StartError"},
+	} {
+		t.Run(want, func(t *testing.T) {
+			p := pod(container("train", "500m", ""))
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "train", State: corev1.ContainerState{Terminated: &end}}}
+			require.Equal(t, want, pods.Read(p).Trainer().Failed)
 		})
 	}
 }

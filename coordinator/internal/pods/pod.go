@@ -1,6 +1,8 @@
 package pods
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -45,7 +47,8 @@ func Read(p *corev1.Pod) node.Pod {
 			Limit:     milli(c.Resources.Limits),
 			Allocated: allocated(p.Status.ContainerStatuses, c.Name),
 			ID:        running(p.Status.ContainerStatuses, c.Name),
-			Ended:     ended(p.Status.ContainerStatuses, c.Name),
+			Ended:     ended(p.Status.ContainerStatuses, c.Name) != nil,
+			Failed:    failure(ended(p.Status.ContainerStatuses, c.Name)),
 		})
 	}
 	pod.Fixed = fixed(p, pod)
@@ -68,14 +71,25 @@ func running(statuses []corev1.ContainerStatus, name string) string {
 	return ""
 }
 
-// ended reports whether the container with a name has terminated and has not been restarted yet.
-func ended(statuses []corev1.ContainerStatus, name string) bool {
+// ended returns how the container with a name has terminated; nil if it has not, or has been restarted.
+func ended(statuses []corev1.ContainerStatus, name string) *corev1.ContainerStateTerminated {
 	for _, s := range statuses {
 		if s.Name == name && s.State.Running == nil {
-			return s.State.Terminated != nil || s.LastTerminationState.Terminated != nil
+			return cmp.Or(s.State.Terminated, s.LastTerminationState.Terminated)
 		}
 	}
-	return false
+	return nil
+}
+
+// failure returns why a container has failed; empty if it has not.
+func failure(end *corev1.ContainerStateTerminated) string {
+	switch {
+	case end == nil || end.ExitCode == 0:
+		return ""
+	case end.Reason == "" || end.Reason == "Error":
+		return fmt.Sprintf("exit code %d", end.ExitCode)
+	}
+	return fmt.Sprintf("exit code %d, %s", end.ExitCode, end.Reason)
 }
 
 // started returns when the first of a pod's containers started. kubelet reports it in whole seconds.

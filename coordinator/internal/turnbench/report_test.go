@@ -29,9 +29,12 @@ type goal struct {
 	Met    *bool    `json:"met,omitempty"`
 }
 
+// phaseTime is a phase that was measured.
 type phaseTime struct {
 	Name    string  `json:"name"`
 	Seconds float64 `json:"seconds"`
+	// Commit is the commit at which it was measured; empty if a run that did not record that measured it.
+	Commit string `json:"commit,omitempty"`
 }
 
 // figure adds a figure without a target.
@@ -69,8 +72,7 @@ func (b *bench) gpu() string { return "node: " + b.compute() }
 
 // write writes the figures and the chart.
 func (b *bench) write() {
-	commit, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
-	all := figures{Commit: strings.TrimSpace(string(commit)), Phases: b.phases, Goals: b.goals}
+	all := figures{Commit: b.commit, Phases: b.phases, Goals: b.goals}
 	all.Details.Held = b.chart.lines
 	if *keepArg {
 		earlier, err := readFigures(*outFile)
@@ -104,6 +106,12 @@ func (b *bench) write() {
 		svg := strings.TrimSuffix(*outFile, filepath.Ext(*outFile)) + ".svg"
 		require.NoError(b.t, os.WriteFile(svg, []byte(b.chart.svg()), 0o644))
 	}
+}
+
+// presentCommit returns the commit of the working tree; empty outside a repository.
+func presentCommit() string {
+	hash, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
+	return strings.TrimSpace(string(hash))
 }
 
 func (b *bench) settings() map[string]string {

@@ -74,7 +74,7 @@ func TestTurns(t *testing.T) {
 		began := time.Now()
 		b.phase = p.name
 		p.run(b)
-		b.phases = append(b.phases, phaseTime{p.name, time.Since(began).Seconds()})
+		b.phases = append(b.phases, phaseTime{Name: p.name, Seconds: time.Since(began).Seconds(), Commit: b.commit})
 		b.write() // a later phase may fail
 	}
 	b.print()
@@ -85,6 +85,7 @@ type bench struct {
 	t        *testing.T
 	log      *slog.Logger // of the coordinators
 	began    time.Time
+	commit   string // when it began
 	device   string
 	python   string
 	shim     string
@@ -105,6 +106,7 @@ func newBench(t *testing.T) *bench {
 	b := &bench{
 		t:        t,
 		began:    time.Now(),
+		commit:   presentCommit(),
 		device:   *deviceArg,
 		python:   *pythonArg,
 		shim:     filepath.Join(root, "growth/shim/gpushare.py"),

@@ -17,6 +17,9 @@
 // not all stop in time, all of them continue next to the other jobs, and are asked again after a time that doubles with
 // each failure. If a process ends in the meantime, and only one is left, that one is asked to stop after its next step.
 //
+// Ranks start together as well. While one of them is idle, because it saves, those that ask for the turn wait for it, unless
+// they are in an earlier step.
+//
 // A job of which a rank is not connected is not paused, because that rank cannot be stopped. If the connection of a rank
 // ends, the others continue.
 //

@@ -148,6 +148,24 @@ func TestFreeze_ThawsAfterABound(t *testing.T) {
 	})
 }
 
+// The timer of a group may fire while a plan replaces the group. Its scheduler would give turns next to that of the new group.
+func TestGroup_DoesNothingOnceItIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := freezingServer(t, newFakeFreezer())
+		plan := planned(false, threeToOne, "a", "b")
+		s.Plan(plan)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		old := s.groups[0]
+		plan.Groups[0].GPUs = []growth.GPU{"GPU-0", "GPU-1"}
+		s.Plan(plan)
+		time.Sleep(time.Minute)
+		old.woken()
+		require.False(t, old.timer.Stop(), "it has stepped, and waits for its next turn")
+		s.Shutdown()
+	})
+}
+
 func TestFreeze_FallsBackWhereItFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeFreezer()

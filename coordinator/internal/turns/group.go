@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"slices"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -26,10 +27,14 @@ func newGroup(s *Server, gpus []growth.GPU) *group {
 
 func (g *group) stop() { g.timer.Stop() }
 
+// woken is called by the timer. A plan may have removed the group while woken waited for the lock: its scheduler must not give a turn that
+// another group gives now.
 func (g *group) woken() {
 	g.server.mu.Lock()
 	defer g.server.mu.Unlock()
-	g.step(turn.Woken{})
+	if slices.Contains(g.server.groups, g) {
+		g.step(turn.Woken{})
+	}
 }
 
 // later adds events that follow from the effects of the present step.

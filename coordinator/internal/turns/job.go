@@ -47,7 +47,8 @@ func (j *job) conns() []*conn {
 	return all
 }
 
-// observed returns what the job does: it computes if any of its processes does. A job that is not complete cannot be paused.
+// observed returns what the job does: it computes if any of its processes does. A job that is not complete cannot be
+// paused. Of several ranks none is ready while another is idle, as all of them start together.
 func (j *job) observed(conns []*conn) turn.State {
 	if j.freezes() {
 		return j.thawed()
@@ -66,6 +67,9 @@ func (j *job) observed(conns []*conn) turn.State {
 			state = max(state, turn.Idle)
 		}
 	}
+	if state == turn.Ready && lacksIdle(conns) {
+		return turn.Idle
+	}
 	return state
 }
 
@@ -74,6 +78,9 @@ func (j *job) hear(c *conn) {
 	conns := j.conns()
 	if c == conns[0] {
 		j.steps += c.gate.Steps
+	}
+	if j.freezes() && c.gate.State == wire.GateClosed { // it is frozen while it must not compute, and waits for nothing else
+		c.send(true, 0)
 	}
 	if several(conns) && !j.hearSeveral(conns, c) {
 		return
@@ -133,9 +140,10 @@ func (j *job) stop() {
 	}
 }
 
-// repeat sends the turn again to processes that wait, which would otherwise take the coordinator for gone.
+// repeat sends the turn again to processes that wait, for the turn or for a rank that is idle. They would otherwise take the
+// coordinator for gone.
 func (j *job) repeat() {
-	if j.state != turn.Ready {
+	if j.state != turn.Ready && j.state != turn.Idle {
 		return
 	}
 	for _, c := range j.conns() {

@@ -11,8 +11,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// repeatPeriod is the time between two turns for a process that waits.
-const repeatPeriod = wire.TurnBound / 3
+// tickPeriod is the time between two turns for a process that waits. It is shorter than turn.MaxGap, too.
+const tickPeriod = wire.TurnBound / 3
 
 // Plan replaces the plan. Jobs that are no longer in it compute.
 func (s *Server) Plan(plan node.TurnPlan) {
@@ -117,20 +117,27 @@ func (s *Server) Order(pod growth.PodUID) []turn.Status {
 	return j.group.scheduler.Order(time.Now(), pod)
 }
 
-// Run repeats the turns of processes that wait until ctx ends.
+// Run repeats the turns of processes that wait, and charges the time in which no job reports anything, until ctx ends.
 func (s *Server) Run(ctx context.Context) error {
-	ticker := time.NewTicker(repeatPeriod)
+	ticker := time.NewTicker(tickPeriod)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			s.mu.Lock()
-			for _, j := range s.jobs {
-				j.repeat()
-			}
-			s.mu.Unlock()
+			s.tick()
 		}
+	}
+}
+
+func (s *Server) tick() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, j := range s.jobs {
+		j.repeat()
+	}
+	for _, g := range s.groups {
+		g.step(turn.Woken{})
 	}
 }

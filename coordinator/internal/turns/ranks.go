@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -33,12 +34,28 @@ func (j *job) incomplete(conns []*conn) bool {
 	return !j.Always && 0 < ranks && ranks < size
 }
 
+// lacksIdle reports whether ranks that wait would compute up to a collective operation only, with the GPU busy, because a
+// rank is idle: it still saves. A rank in an earlier step can go on, and the idle one may wait for that. Processes that do
+// not name their ranks are idle whenever they wait for data, and may be independent of each other.
+func lacksIdle(conns []*conn) bool {
+	idle, waiting := int64(-1), int64(math.MaxInt64)
+	for _, c := range conns {
+		switch {
+		case c.gate.State == wire.GateIdle && c.gate.WorldSize > 1:
+			idle = max(idle, c.gate.Step)
+		case c.gate.State == wire.GateClosed:
+			waiting = min(waiting, c.gate.Step)
+		}
+	}
+	return idle >= 0 && waiting >= idle
+}
+
 // hearSeveral applies a line of one of several processes. It returns false if the line does not change the job's state.
 func (j *job) hearSeveral(conns []*conn, c *conn) bool {
 	scheduled := j.group.scheduler.State(j.Pod)
 	switch {
-	case c.gate.State == wire.GateClosed && (scheduled == turn.Holding || j.incomplete(conns)):
-		c.send(true, 0) // it was idle while the others computed, or some of them are not connected
+	case c.gate.State == wire.GateClosed && j.joins(conns, scheduled):
+		c.send(true, 0)
 		return true
 	case !j.stopping:
 		if scheduled == turn.Stopping && !j.freezes() { // it was asked while it had one process
@@ -59,6 +76,12 @@ func (j *job) hearSeveral(conns []*conn, c *conn) bool {
 		return false
 	}
 	return true
+}
+
+// joins reports whether a process that asks for the turn computes at once: it was idle while the others computed, with the
+// turn or because they did not stop in time, or some of them are not connected.
+func (j *job) joins(conns []*conn, scheduled turn.State) bool {
+	return scheduled == turn.Holding || scheduled == turn.Overdue || j.incomplete(conns)
 }
 
 // announce asks the processes to stop after a step that they have not reached yet.

@@ -1,5 +1,6 @@
 """Another batch size: the declared range, the learning rate, and the noise of gradients."""
 import math
+import os
 import random
 import types
 import unittest
@@ -149,6 +150,15 @@ class Gradients(ShimTest):
         self.assertEqual(self.reports(lambda step: [1.0] * (1 + step % 2), 129), [], "another shape")
         measured = self.job._Gradients()
         self.assertFalse([n for n in (measured.add([Vector([1.0])], 8 + step % 2) for step in range(129)) if n], "other sizes")
+
+    def test_a_gradient_is_that_of_all_ranks(self):
+        measured = self.job._current._gradients
+        self.job.batch_size(16)
+        for environ, samples, expected in (({}, None, 16), (dict(RANK="1", WORLD_SIZE="4"), None, 64), (dict(RANK="1", WORLD_SIZE="4"), 48, 48)):
+            with self.subTest(samples=samples, **environ), mock.patch.dict(os.environ, environ):
+                for _ in range(64):
+                    self.job.gradients([Vector([1.0])], samples)
+                self.assertEqual(measured._norms[0], expected)
 
     def test_a_job_never_fails(self):
         for model in (None, 3, [None], [object()], object()):

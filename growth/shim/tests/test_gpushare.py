@@ -1,9 +1,11 @@
 """gpushare with a real Unix socket, from the side of a job and of an agent. Neither may harm the other."""
+import copy
 import hashlib
 import importlib.util
 import json
 import os
 import pathlib
+import pickle
 import queue
 import random
 import resource
@@ -15,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+import types
 import unittest
 from unittest import mock
 
@@ -295,6 +298,26 @@ class Progress(ShimTest):
         whole = sum(r["step_seconds"] * r["steps"] for r in reports)
         self.assertGreaterEqual(loading, 0.1)
         self.assertGreaterEqual(whole, loading + 0.05)
+
+    def test_timed_has_the_attributes_of_its_iterable(self):
+        loader = types.SimpleNamespace(dataset=[1, 2], sampler=types.SimpleNamespace(epochs=[]))
+        loader.sampler.set_epoch = loader.sampler.epochs.append
+        timed = self.job.timed(loader)
+        timed.sampler.set_epoch(3)
+        self.assertEqual((timed.dataset, loader.sampler.epochs), ([1, 2], [3]))
+        self.assertFalse(hasattr(timed, "batch_sampler"))
+        with self.assertRaisesRegex(AttributeError, "SimpleNamespace.*batch_sampler"):
+            timed.batch_sampler
+
+    def test_timed_is_copied_with_its_iterable(self):
+        sys.modules["gpushare"] = self.job     # where pickle looks for the class
+        self.addCleanup(sys.modules.pop, "gpushare")
+        for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+            self.assertEqual(list(pickle.loads(pickle.dumps(self.job.timed([1, 2]), protocol))), [1, 2])
+        self.assertEqual(list(copy.deepcopy(self.job.timed([1, 2]))), [1, 2])
+        self.assertEqual(list(copy.copy(self.job.timed([1, 2]))), [1, 2])
+        with self.assertRaises(AttributeError):     # as while it is copied
+            self.job._Timed.__new__(self.job._Timed).dataset
 
     def test_timed_has_the_length_and_the_errors_of_its_iterable(self):
         self.assertEqual(len(self.job.timed([1, 2, 3])), 3)

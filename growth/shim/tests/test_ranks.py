@@ -4,7 +4,7 @@ import os
 import types
 from unittest import mock
 
-from test_gpushare import ShimTest
+from test_gpushare import ShimTest, eventually
 
 
 def initialised(rank, size):
@@ -30,6 +30,12 @@ class Ranks(ShimTest):
                 ("Intel MPI", dict(PMI_RANK="0", PMI_SIZE="2", MPI_LOCALRANKID="0"), dict(rank=0, local_rank=0, world_size=2)),
                 ("Slurm", dict(SLURM_PROCID="9", SLURM_LOCALID="1", SLURM_NTASKS="16"),
                  dict(rank=9, local_rank=1, world_size=16)),
+                ("Horovod with Gloo", dict(HOROVOD_RANK="3", HOROVOD_LOCAL_RANK="1", HOROVOD_SIZE="4"),
+                 dict(rank=3, local_rank=1, world_size=4)),
+                ("Horovod in the pod of a PyTorchJob", dict(RANK="0", WORLD_SIZE="1", HOROVOD_RANK="1", HOROVOD_SIZE="2"),
+                 dict(rank=1, world_size=2)),
+                ("Horovod in a job of Slurm", dict(SLURM_PROCID="0", SLURM_NTASKS="1", HOROVOD_RANK="1", HOROVOD_SIZE="2"),
+                 dict(rank=1, world_size=2)),
                 ("an Indexed Job", dict(JOB_COMPLETION_INDEX="2"), dict(rank=2)),
                 ("torchrun in an Indexed Job", dict(JOB_COMPLETION_INDEX="1", RANK="2", LOCAL_RANK="0", WORLD_SIZE="4"),
                  dict(rank=2, local_rank=0, world_size=4)),
@@ -66,7 +72,7 @@ class Ranks(ShimTest):
             peer.send({"type": "config", "generation": 1, "loaders": 4})
             self.job.saved(path, 7)
             saved = peer.expect("saved")
-            self.job.loaders(2)
+            eventually(lambda: self.job.loaders(2) == 4, "the config was read")
             lines = [saved, peer.expect("ack")]
             self.job.step()
             lines.append(peer.expect("progress"))

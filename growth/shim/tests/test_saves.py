@@ -182,6 +182,14 @@ class Failures(Saves):
     def test_any_error_of_the_function(self):
         self.refused(lambda path: [][1], "IndexError: list index out of range")
 
+    def test_error_in_any_language(self):
+        def function(path):
+            raise ValueError("\u78c1\u76d8\u5df2\u6ee1" * 200)
+        self.refused(function, "\u78c1\u76d8\u5df2\u6ee1")
+        for text in ("\u78c1" * 500, "x" + "\u78c1" * 500, "xx" + "\U0001f600" * 500, "\udc80" * 500, "a" * 900):
+            reason = self.job._reason(ValueError(text)).encode()   # a lone surrogate has no encoding
+            self.assertTrue(300 < len(reason) <= 512, "longer reasons are no messages")
+
     def test_function_that_writes_nothing(self):
         self.refused(lambda path: open(path, "wb").close(), "has written nothing")
 

@@ -421,6 +421,41 @@ class Idle(TurnTest):
             threading.Timer(0.05, self.turn, (peer, True)).start()
         self.assertEqual([m["state"] for m in peer.received()], ["closed"])
 
+    def finished(self):
+        """A job that has made its last step in a loop over its data, which still has batches."""
+        peer = self.gated()
+        data = iter(self.job.timed([1, 2, 3]))
+        threading.Timer(0.05, self.turn, (peer, True)).start()
+        next(data)
+        self.job.step(step=100, total_steps=100)
+        self.assertEqual([peer.expect("gate")["state"] for _ in range(3)], ["idle", "closed", "idle"])
+        return peer, data
+
+    def test_final_evaluation_has_a_turn_for_each_batch(self):
+        peer, _ = self.finished()
+        states = []
+        self.serve(peer, states)
+        for _ in self.job.timed([1, 2]):
+            self.assertEqual(self.job._client().turns._state, "open")
+        self.assertEqual(self.job._client().turns._state, "idle")
+        eventually(lambda: states == ["closed", "idle"] * 2, "each batch has a turn, and none follows")
+        with self.job.idle():   # the last checkpoint
+            pass
+        self.assertEqual(len(states), 4)
+
+    def test_final_evaluation_that_ends_early_gives_up_the_gpu(self):
+        peer, _ = self.finished()
+        states = []
+        self.serve(peer, states)
+        for _ in self.job.timed([1, 2]):
+            break
+        eventually(lambda: states == ["closed", "idle"], "the GPU is given up")
+
+    def test_batch_after_the_last_step_has_no_turn(self):
+        peer, data = self.finished()
+        self.assertEqual(list(data), [2, 3])
+        self.assertEqual(peer.received(), [])
+
     def test_thread_that_only_loads_is_no_reason_to_give_up_the_gpu(self):
         peer = self.gated()
 

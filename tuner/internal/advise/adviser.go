@@ -11,12 +11,8 @@ import (
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
 )
 
-// withdrawAfter is the time without a sample after which a job's advice is withdrawn. It is longer than a restart of the
-// coordinator plus the expiry of its lease.
-const withdrawAfter = time.Minute
-
-// Adviser decides on advice. It tracks how long each job has kept its number of workers, and how long its sample has
-// been missing.
+// Adviser decides on advice. It tracks how long each job has kept its number of workers, how long it has been offered its batch size,
+// and how long its sample has been missing.
 type Adviser struct {
 	Policy loader.ChangePolicy
 	// Reallocate says after which events workers may change; empty means always.
@@ -28,8 +24,11 @@ type Adviser struct {
 
 	turnover     map[growth.NodeName]*loader.Turnover
 	running      map[growth.PodUID]loaderState
+	offers       map[growth.PodUID]offer
 	missingSince map[growth.PodUID]time.Time
 	recommended  map[growth.PodUID]time.Time // when the resources of a job were last recommended
+	widths       map[growth.PodUID]bus.Width // the last number of workers that a job was given
+	ends         map[growth.PodUID]bool      // the elastic jobs whose end was known once
 }
 
 // Loaders provides the measurements of earlier jobs of a job's program, the newest last.
@@ -52,12 +51,18 @@ type Change struct {
 	Guard bus.Guard
 }
 
+// Begin starts a term of leadership. It forgets what the Adviser has seen in an earlier one: another leader may have decided since.
+func (a *Adviser) Begin() {
+	a.turnover, a.running, a.offers, a.missingSince, a.recommended, a.widths, a.ends = nil, nil, nil, nil, nil, nil, nil
+}
+
 // Decide returns the changes of advice for a snapshot. It returns none for a snapshot that may be outdated.
 func (a *Adviser) Decide(s *history.Snapshot, now time.Time) []Change {
 	if !s.Synced || s.Err != nil {
 		return nil
 	}
 	a.trackLoaders(s, now)
+	a.trackOffers(s, now)
 	var nodes []nodePlan
 	turnover := map[growth.NodeName]*loader.Turnover{}
 	for _, node := range s.Nodes {
@@ -76,7 +81,7 @@ func (a *Adviser) Decide(s *history.Snapshot, now time.Time) []Change {
 		}
 	}
 	for _, node := range s.Nodes {
-		changes = append(changes, adviseBatches(node, jobsOn(s, node.Name), changes)...)
+		changes = append(changes, a.adviseBatches(node, jobsOn(s, node.Name), changes, now)...)
 	}
 	changes = a.recommendResources(s, changes, now)
 	return append(changes, a.withdraw(s, now)...)
@@ -86,7 +91,7 @@ func (a *Adviser) Decide(s *history.Snapshot, now time.Time) []Change {
 func (a *Adviser) trackLoaders(s *history.Snapshot, now time.Time) {
 	next := make(map[growth.PodUID]loaderState, len(s.Jobs))
 	for _, j := range s.Jobs {
-		loaders, ok := currentLoaders(j)
+		loaders, ok := a.currentLoaders(j)
 		if !ok {
 			continue
 		}
@@ -99,7 +104,7 @@ func (a *Adviser) trackLoaders(s *history.Snapshot, now time.Time) {
 	a.running = next
 }
 
-// withdraw returns the deletion of the advice of jobs that have been missing for longer than withdrawAfter.
+// withdraw returns the deletion of the advice of jobs that have had no sample for longer than history.LostAfter.
 func (a *Adviser) withdraw(s *history.Snapshot, now time.Time) []Change {
 	next := map[growth.PodUID]time.Time{}
 	var changes []Change
@@ -112,7 +117,7 @@ func (a *Adviser) withdraw(s *history.Snapshot, now time.Time) []Change {
 			since = now
 		}
 		next[j.UID] = since
-		if now.Sub(since) > withdrawAfter {
+		if now.Sub(since) > history.LostAfter {
 			changes = append(changes, Change{Job: j.UID, Guard: bus.Unchanged(bus.AdviceKey(j.UID), j.AdviceRevision)})
 		}
 	}
@@ -131,10 +136,13 @@ func jobsOn(s *history.Snapshot, node growth.NodeName) []history.Job {
 	return jobs
 }
 
-// currentLoaders returns the number of workers that a job was advised to use, or that it reports.
-func currentLoaders(j history.Job) (loaders int, ok bool) {
+// currentLoaders returns the number of workers that a job was advised to use, or that it reports. A job that has never reported any has
+// none: advice waits for its first call of gpushare.loaders, which may never come.
+func (a *Adviser) currentLoaders(j history.Job) (loaders int, ok bool) {
 	switch {
-	case j.Advice != nil && j.Advice.Loaders != nil:
+	case !a.hasReported(j):
+		return 0, false
+	case advisesLoaders(j):
 		loaders = *j.Advice.Loaders
 	case j.Sample != nil && j.Sample.Loaders != nil:
 		loaders = *j.Sample.Loaders
@@ -143,3 +151,13 @@ func currentLoaders(j history.Job) (loaders int, ok bool) {
 	}
 	return min(max(0, loaders), loader.MaxLoaders), true
 }
+
+// hasReported reports whether a job has ever reported a number of workers. It may be silent for a moment, after a restart of its
+// coordinator. Only a job that reports is measured, or advised to use more than none.
+func (a *Adviser) hasReported(j history.Job) bool {
+	_, before := a.running[j.UID]
+	return before || j.Sample != nil && j.Sample.Loaders != nil || len(j.Measurements) > 0 || advisesLoaders(j) && *j.Advice.Loaders > 0
+}
+
+// advisesLoaders reports whether a job has advice on its number of workers.
+func advisesLoaders(j history.Job) bool { return j.Advice != nil && j.Advice.Loaders != nil }

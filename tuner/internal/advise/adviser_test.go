@@ -151,6 +151,35 @@ func TestDecide_JobsWithoutMeasurements(t *testing.T) {
 	})
 }
 
+// silent is a job that reports no workers, and that was never measured.
+func silent(j *history.Job) { j.Sample.Loaders, j.Measurements = nil, nil }
+
+// A job may have advice that it never asks for.
+func TestDecide_CountsTheWorkersOfJobsThatHaveReportedThem(t *testing.T) {
+	for name, tc := range map[string]decideCase{
+		"advice waits for the first call of loaders()": {eightCores(job("a", .9, 0, silent, advised(1, 0))), loaders{}},
+		"it is not repeated":                           {withBudget(0, job("a", .9, 0, silent, advised(1, 0))), loaders{}},
+		"others have all cores meanwhile":              {eightCores(job("a", .9, 0, silent, advised(1, 0)), job("b", .9, 1, slow)), loaders{"b": 8}},
+		"a job that has called it":                     {eightCores(job("a", .9, 0, justStarted, advised(1, 0))), loaders{"a": 4}},
+		"advised to have some, and silent for a moment": {
+			eightCores(job("a", .9, 4, silent, advised(2, 4)), job("b", .9, 1, slow)), loaders{"b": 4}},
+		"measured, and silent for a moment": {
+			eightCores(job("a", .9, 0, slow, advised(2, 0), func(j *history.Job) { j.Sample.Loaders = nil })), loaders{"a": 8}},
+		"other advice is none on workers": {
+			withBudget(0, job("a", .9, 0, silent, func(j *history.Job) { j.Advice = &bus.Advice{Limit: "as said"} })), loaders{"a": 0}},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, loadersOf(decideLater(tc.snapshot))) })
+	}
+}
+
+// The coordinator may restart while a job trains without workers by advice.
+func TestDecide_RemembersThatAJobHasReportedWorkers(t *testing.T) {
+	a := advise.Adviser{Policy: loader.DefaultChangePolicy()}
+	require.Empty(t, a.Decide(eightCores(job("a", .9, 0, justStarted, advised(1, 0))), start))
+	require.Empty(t, a.Decide(eightCores(job("a", .9, 0, silent, advised(1, 0))), start.Add(20*time.Second)))
+	require.Equal(t, loaders{"a": 4}, loadersOf(a.Decide(eightCores(job("a", .9, 0, silent, advised(1, 0))), start.Add(time.Minute))))
+}
+
 func TestDecide_SkipsUnusableState(t *testing.T) {
 	testDecide(t, map[string]decideCase{
 		"pending advice is not repeated": {oneCore(job("a", .9, 2, advised(1, 1))), loaders{}},
@@ -255,6 +284,16 @@ func TestDecide_WithdrawsAdviceOfMissingJob(t *testing.T) {
 
 	gone.Undecodable[bus.SampleKey("a")] = bus.ErrVersion
 	require.Empty(t, a.Decide(gone, start.Add(time.Hour)), "an undecodable sample is not missing")
+}
+
+// A leader that has lost its lease and leads again does not know where the samples have been meanwhile.
+func TestBegin_AMissingJobIsMissingSinceTheTermStarted(t *testing.T) {
+	gone := oneCore(history.Job{UID: "a", Advice: &bus.Advice{Generation: 3}, AdviceRevision: 9})
+	a := advise.Adviser{Policy: loader.DefaultChangePolicy()}
+	require.Empty(t, a.Decide(gone, start))
+	a.Begin()
+	require.Empty(t, a.Decide(gone, start.Add(time.Hour)))
+	require.Len(t, a.Decide(gone, start.Add(time.Hour+61*time.Second)), 1)
 }
 
 func TestDecide_CountsTheWorkersOfEachProcess(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 type nodePlan struct {
 	name   growth.NodeName
 	budget int
-	// candidates report their number of workers, unreported do not yet.
+	// candidates report their number of workers, unreported never have.
 	candidates, unreported []candidate
 }
 
@@ -24,7 +24,7 @@ type nodePlan struct {
 func (a *Adviser) plan(node history.Node, jobs []history.Job, now time.Time) nodePlan {
 	p := nodePlan{name: node.Name, budget: node.Load.LoaderBudget}
 	for _, j := range jobs {
-		loaders, reported := currentLoaders(j)
+		loaders, reported := a.currentLoaders(j)
 		if j.Sample.ExclusiveCores > 0 {
 			continue // its workers run on its own cores, which are not in the budget
 		}
@@ -79,8 +79,10 @@ func (n nodePlan) changes(plan loader.Plan) []Change {
 	}
 	if n.budget <= 0 { // workers would exceed the budget, and setting 0 before they start costs nothing
 		for _, c := range n.unreported {
-			changes = append(changes,
-				c.change(0, "no data-loader workers: training processes use every core of the node"))
+			if !advisesLoaders(c.Job) {
+				changes = append(changes,
+					c.change(0, "no data-loader workers: training processes use every core of the node"))
+			}
 		}
 	}
 	return changes

@@ -38,7 +38,7 @@ func (a *Adviser) candidate(j history.Job, loaders int, now time.Time) candidate
 		Job:         loader.Job{UID: j.UID, Width: processes(j)},
 		Gang:        j.Sample.Gang,
 		Loaders:     loaders,
-		Advised:     j.Advice != nil && j.Advice.Loaders != nil,
+		Advised:     advisesLoaders(j),
 		Unchanged:   now.Sub(a.running[j.UID].since),
 		Remaining:   remaining(*j.Sample, now),
 		RebuildTime: j.RebuildTime,
@@ -79,7 +79,7 @@ func processes(j history.Job) int { return min(max(1, len(j.Sample.GPUs), j.Samp
 func remaining(s bus.Sample, now time.Time) growth.Seconds {
 	switch {
 	case s.TotalSteps > 0 && s.StepSeconds > 0:
-		return growth.Seconds(max(0, float64(s.TotalSteps)-float64(s.Step))) * s.StepSeconds
+		return growth.Seconds(max(0, float64(s.TotalSteps)-float64(s.Steps()))) * s.StepSeconds
 	case s.ETA != nil && s.ETA.Remaining.Known:
 		left, _ := s.Left(now)
 		return left

@@ -49,8 +49,9 @@ type Controller struct {
 	Log      *slog.Logger
 }
 
-// Run decides and writes until ctx ends.
+// Run decides and writes until ctx ends, for a term of leadership.
 func (c *Controller) Run(ctx context.Context) {
+	c.Adviser.Begin()
 	tick := time.NewTicker(c.Interval)
 	defer tick.Stop()
 	for {

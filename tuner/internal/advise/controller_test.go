@@ -42,13 +42,11 @@ func newHarness(t *testing.T) *harness {
 	}
 }
 
-// startTuner starts a tuner and returns a function that stops it.
-func (w *harness) startTuner() (stop func()) {
-	ctx, cancel := context.WithCancel(w.t.Context())
-	session := w.bus.Session()
-	log := slog.New(slog.DiscardHandler)
+// tuner returns the parts of a tuner.
+func (w *harness) tuner() (*history.Recorder, *advise.Controller) {
+	session, log := w.bus.Session(), slog.New(slog.DiscardHandler)
 	recorder := history.NewRecorder(session, log)
-	loop := advise.Controller{
+	return recorder, &advise.Controller{
 		Source:   recorder,
 		Writer:   session,
 		Metrics:  w.counts,
@@ -56,6 +54,12 @@ func (w *harness) startTuner() (stop func()) {
 		Interval: 5 * time.Second,
 		Log:      log,
 	}
+}
+
+// startTuner starts a tuner and returns a function that stops it.
+func (w *harness) startTuner() (stop func()) {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	recorder, loop := w.tuner()
 	go recorder.Run(ctx) // returns when ctx ends
 	go loop.Run(ctx)
 	synctest.Wait()
@@ -187,6 +191,34 @@ func TestController_WithdrawsAdviceOfEndedJob(t *testing.T) {
 		_, ok = w.advice("a")
 		require.False(t, ok)
 		require.Equal(t, 1, w.counts[advise.Withdrawn])
+	})
+}
+
+// A coordinator restarts just as the leader of earlier leads again.
+func TestController_ATermStartsWithoutWhatWasMissingInAnEarlierOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHarness(t)
+		recorder, loop := w.tuner()
+		lead := func() (stop func()) {
+			ctx, cancel := context.WithCancel(t.Context())
+			go loop.Run(ctx)
+			return func() { cancel(); synctest.Wait() }
+		}
+		go recorder.Run(t.Context()) // returns when the test ends
+		synctest.Wait()
+		growing := map[growth.PodUID]growth.Growth{"a": .9}
+		stop := lead()
+		w.train(time.Minute, growing)
+		restart := func() { require.NoError(t, w.coordinator.Delete(t.Context(), bus.SampleKey("a"))) }
+		restart()
+		w.train(10*time.Second, nil)
+		stop()
+		w.train(time.Hour, growing)
+		restart()
+		defer lead()()
+		w.train(20*time.Second, nil)
+		_, ok := w.advice("a")
+		require.True(t, ok)
 	})
 }
 

@@ -13,8 +13,10 @@
 // budget first; jobs that report no number of workers; and jobs with fewer than two measurements, unless their node
 // exceeds its budget. On a node without a budget, a new job is advised to use no workers before it reports any. A job
 // without workers and without measurements gets workers again when cores are free.
+// Advice to a job that never reports a number is not followed, so no core is kept for it.
 //
 // Controller writes each record only if it is unchanged since the decision. It withdraws the advice of jobs whose
-// sample has been missing for a minute. Only the leader runs it. A new leader reads all state from the bus, except
-// how long each job has kept its number of workers: that time starts again.
+// sample has been missing for a minute. Only the leader runs it. A new leader, or one that leads again, reads all state
+// from the bus, except for how long each job has kept its number of workers, has been offered its batch size, or has
+// been missing: these times start again.
 package advise

@@ -83,6 +83,9 @@ func TestDecide_WeighsTheRemainingTime(t *testing.T) {
 		"by the steps that are left": {[]func(*history.Job){func(j *history.Job) {
 			j.Sample.TotalSteps, j.Sample.StepSeconds = 101, 1
 		}}, loaders{}},
+		"steps that are numbered per epoch": {[]func(*history.Job){func(j *history.Job) {
+			j.Sample.TotalSteps, j.Sample.Done, j.Sample.StepSeconds = 1000, 999, 1
+		}}, loaders{}},
 		"steps before the estimate": {[]func(*history.Job){endsAt(later.Add(time.Second), true), func(j *history.Job) {
 			j.Sample.TotalSteps, j.Sample.StepSeconds = 1000, 1
 		}}, loaders{"a": 2}},

@@ -2,6 +2,7 @@ package advise
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -10,13 +11,16 @@ import (
 	"github.com/trellis-gpu/trellis/growth/peaks"
 
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
+	"github.com/trellis-gpu/trellis/tuner/internal/resources"
 )
 
 // Resources recommends what a job should request, and knows how jobs scale.
 type Resources interface {
+	// Loaded reports whether what was learned before this term of leadership is known. Nothing is recommended before.
+	Loaded() bool
 	Recommend(s bus.Sample, now time.Time) peaks.Recommendation
 	// Widths returns the throughputs of a job at several numbers of workers.
-	Widths(s bus.Sample) []elastic.Measured
+	Widths(s bus.Sample, pods resources.Pods) []elastic.Measured
 }
 
 // recommendPeriod is the least time between two recommendations for a job, except the first one and those for a job that uses more.
@@ -24,10 +28,11 @@ const recommendPeriod = time.Minute
 
 // recommendResources adds what jobs should request to their advice, where that differs noticeably from their present advice.
 func (a *Adviser) recommendResources(s *history.Snapshot, changes []Change, now time.Time) []Change {
-	if a.Resources == nil {
+	if a.Resources == nil || !a.Resources.Loaded() {
 		return changes
 	}
 	next := map[growth.PodUID]time.Time{}
+	pods := resources.PodsOf(s)
 	for _, j := range s.Jobs {
 		if j.Sample == nil || s.Undecodable[bus.AdviceKey(j.UID)] != nil {
 			continue
@@ -35,17 +40,22 @@ func (a *Adviser) recommendResources(s *history.Snapshot, changes []Change, now 
 		at, known := a.recommended[j.UID]
 		present := recommended(j.Advice)
 		more := exceeds(*j.Sample, present)
-		if !known || more || now.Sub(at) >= recommendPeriod {
+		due := !known || more || now.Sub(at) >= recommendPeriod
+		if due {
 			r := a.Resources.Recommend(*j.Sample, now)
 			at = now
 			if r.DiffersFrom(present) || r.StepDiffersFrom(present) || more && !exceeds(*j.Sample, r) {
 				changes = recommend(changes, j, r)
 			}
-			changes = a.recommendWidth(changes, j, now)
+		}
+		if due || a.newEnd(j, now) {
+			changes = a.recommendWidth(changes, j, pods, now)
 		}
 		next[j.UID] = at
 	}
 	a.recommended = next
+	maps.DeleteFunc(a.widths, func(uid growth.PodUID, _ bus.Width) bool { return next[uid].IsZero() })
+	maps.DeleteFunc(a.ends, func(uid growth.PodUID, _ bool) bool { return next[uid].IsZero() })
 	return changes
 }
 

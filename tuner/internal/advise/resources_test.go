@@ -8,20 +8,25 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/elastic"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/loader"
 	"github.com/trellis-gpu/trellis/growth/peaks"
 
 	"github.com/trellis-gpu/trellis/tuner/internal/advise"
+	"github.com/trellis-gpu/trellis/tuner/internal/history"
+	"github.com/trellis-gpu/trellis/tuner/internal/resources"
 )
 
-// memory recommends a request of so many MiB for all jobs.
+// memory recommends a request of so many MiB for all jobs. With 0 it has not been loaded.
 type memory int64
+
+func (m memory) Loaded() bool { return m > 0 }
 
 func (m memory) Recommend(bus.Sample, time.Time) peaks.Recommendation {
 	return peaks.Recommendation{Memory: &peaks.Request{Request: int64(m)}}
 }
 
-func (memory) Widths(s bus.Sample) []elastic.Measured {
+func (memory) Widths(s bus.Sample, _ resources.Pods) []elastic.Measured {
 	return []elastic.Measured{{Workers: 1, Rate: s.SamplesPerSecond}}
 }
 
@@ -65,4 +70,32 @@ func TestDecide_RecommendsMoreAtOnce(t *testing.T) {
 	s.Jobs[0].Advice = changes[0].Advice
 	a.Resources = memory(1024)
 	require.Empty(t, a.Decide(s, start.Add(3*time.Second)), "it does not exceed that")
+}
+
+// Before the models are loaded, a job's own use is all that is known of it. Advice from more than that stays meanwhile.
+func TestDecide_WaitsForWhatWasLearned(t *testing.T) {
+	a := advise.Adviser{Policy: loader.DefaultChangePolicy(), Resources: memory(0)}
+	s := oneCore(
+		job("a", .9, 0, func(j *history.Job) {
+			j.Advice = &bus.Advice{Resources: &peaks.Recommendation{Memory: &peaks.Request{Request: 4096}}}
+		}),
+		job("b", .9, 0, func(j *history.Job) {
+			j.Sample.Elastic = &elastic.Range{Low: 1, High: 4}
+			j.Sample.SamplesPerSecond = 100
+			j.Sample.ETA = &bus.ETA{ETA: gpushare.ETA{Likely: start.Add(2 * time.Hour)}}
+		}),
+		job("c", .9, 2),
+	)
+	changes := a.Decide(s, start)
+	require.Len(t, changes, 1, "workers are divided at once")
+	require.Equal(t, 1, *changes[0].Advice.Loaders)
+	require.Nil(t, changes[0].Advice.Resources)
+	s.Jobs[2].Advice = changes[0].Advice
+	require.Empty(t, a.Decide(s, start.Add(time.Second)))
+
+	a.Resources = memory(1024)
+	changes = a.Decide(s, start.Add(2*time.Second))
+	require.Len(t, changes, 3, "without a further delay")
+	require.Equal(t, int64(1024), changes[0].Advice.Resources.Memory.Request)
+	require.Equal(t, 2, changes[1].Advice.Width.Workers)
 }

@@ -48,10 +48,11 @@ const minSpeedup = 0.03
 // explainLimit returns a change that only explains the limit to the user. The job keeps its workers.
 func (c candidate) explainLimit(limit string) Change {
 	change := c.change(c.running.Loaders, "")
-	if c.Advice == nil {
-		change.Advice.Loaders = nil // the job's own number stays its own
-	} else {
+	if c.Advice != nil {
 		change.Advice.Reason = c.Advice.Reason
+	}
+	if !advisesLoaders(c.Job) {
+		change.Advice.Loaders = nil // the job's own number stays its own
 	}
 	change.Advice.Limit = limit
 	return change

@@ -36,9 +36,12 @@ func slow(j *history.Job) {
 }
 
 // eightCores is a node with eight cores for loading.
-func eightCores(jobs ...history.Job) *history.Snapshot {
+func eightCores(jobs ...history.Job) *history.Snapshot { return withBudget(8, jobs...) }
+
+// withBudget is a node with so many cores for loading.
+func withBudget(cores int, jobs ...history.Job) *history.Snapshot {
 	s := oneCore(jobs...)
-	s.Nodes[0].Load.LoaderBudget = 8
+	s.Nodes[0].Load.LoaderBudget = cores
 	return s
 }
 
@@ -94,6 +97,13 @@ func TestDecide_ExplainsTheLimit(t *testing.T) {
 		"after earlier advice": {
 			job("a", .9, 1, slow, shared(64, 40), advised(4, 1)), &bus.Advice{
 				Header: bus.Header{Version: 1}, Generation: 5, Loaders: new(1),
+				Limit: "no more than 1, because another might not fit in /dev/shm, which has 64MiB; each takes up to 40MiB of it" + mount,
+			},
+		},
+		"with advice on something else": {
+			job("a", .9, 1, slow, shared(64, 40), func(j *history.Job) { j.Advice = &bus.Advice{Generation: 4, BatchSize: new(64), Reason: "why"} }),
+			&bus.Advice{
+				Generation: 5, BatchSize: new(64),
 				Limit: "no more than 1, because another might not fit in /dev/shm, which has 64MiB; each takes up to 40MiB of it" + mount,
 			},
 		},

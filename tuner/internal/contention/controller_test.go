@@ -163,6 +163,32 @@ func TestController_LearnsOnlyWhatIsNew(t *testing.T) {
 	})
 }
 
+// The node has measured 90 s for the first leader, and 10 s before there is a second one, which cannot know that.
+func TestController_ANewLeaderCountsNoTimeTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t)
+		stop := h.startTuner()
+		h.measure("n1", pair(1, 2, 0.5, 90))
+		h.pass(2 * time.Minute)
+		first, _ := h.model()
+		require.InDelta(t, 0.9, weights(first)[string(kind(1))], 0.01)
+		stop()
+
+		h.measure("n1", pair(1, 2, 0.5, 100), pair(3, 4, 0.9, 90))
+		defer h.startTuner()()
+		h.pass(2 * time.Minute)
+		second, _ := h.model()
+		require.InDelta(t, 0.9, weights(second)[string(kind(1))], 0.01, "learned by the first leader")
+		require.InDelta(t, 0.9, weights(second)[string(kind(3))], 0.01, "a set that it did not know")
+
+		h.measure("n1", pair(1, 2, 0.5, 190), pair(3, 4, 0.9, 90))
+		h.pass(2 * time.Minute)
+		third, _ := h.model()
+		require.InDelta(t, 1.8, weights(third)[string(kind(1))], 0.01, "90 s more")
+		require.InDelta(t, 0.9, weights(third)[string(kind(3))], 0.01)
+	})
+}
+
 func TestController_IgnoresInvalidMeasurements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t)

@@ -7,6 +7,10 @@
 // model's record has the revision up to which the records of nodes are part of it. So a new leader continues where the
 // last one stopped.
 //
+// The model's record does not have the times of each node, which would be too many. If a node has published after that
+// revision, its times are a base line for the new leader. What the node has measured in between is lost, except for sets
+// that the model does not know.
+//
 // Only the leader learns. A record of an unknown version belongs to another release and stays as it is. That costs
 // performance only, because readers fall back to the prior. A record of this version with impossible content is replaced.
 package contention

@@ -21,6 +21,8 @@ type learner struct {
 
 	learner *interference.Learner
 	through bus.Revision
+	// earlier are the sets that the loaded record knows, so that nodes may have measured them for an earlier leader.
+	earlier map[string]bool
 	nodes   map[growth.NodeName]position
 	changed bool
 }
@@ -34,6 +36,7 @@ type position struct {
 // Load starts from the record on the bus, or without it if its content is impossible.
 func (l *learner) Load(record *bus.Interference) {
 	l.learner, l.through, l.nodes, l.changed = interference.NewLearner(interference.Prior()), 0, map[growth.NodeName]position{}, false
+	l.earlier = map[string]bool{}
 	if record == nil {
 		return
 	}
@@ -42,7 +45,7 @@ func (l *learner) Load(record *bus.Interference) {
 		l.log.Warn("the model of interference is invalid: learning starts again", "key", bus.ModelKey(bus.InterferenceModel), "err", err)
 		return
 	}
-	l.learner, l.through = restored, record.Through
+	l.learner, l.through, l.earlier = restored, record.Through, setsOf(record.Learned)
 }
 
 // Record returns the record to write.
@@ -76,13 +79,14 @@ func (l *learner) learn(s *history.Snapshot) (learned int, invalid []error) {
 			continue
 		}
 		l.changed = true // at least the position
-		known := last.revision == 0 && n.SpeedsRevision <= l.through
+		first := last.revision == 0
 		now := position{revision: n.SpeedsRevision, seconds: map[string]growth.Seconds{}}
 		for _, m := range n.Speeds.Sets[:min(len(n.Speeds.Sets), bus.MaxSpeeds)] {
 			set := setOf(m)
 			now.seconds[set] = m.Seconds
 			m.Seconds = added(m.Seconds, last.seconds[set])
-			if known || m.Seconds == 0 {
+			// The times that an earlier leader has learned are not on the bus: a node's first record is the base line.
+			if first && (n.SpeedsRevision <= l.through || l.earlier[set]) || m.Seconds == 0 {
 				continue
 			}
 			if err := l.learner.Observe(m); err != nil {
@@ -112,6 +116,24 @@ func setOf(m interference.Measurement) string {
 	for i, member := range m.Set {
 		kinds[i] = string(member.Kind)
 	}
+	return named(kinds)
+}
+
+// setsOf returns the sets of a state that was restored, as setOf identifies them.
+func setsOf(s interference.State) map[string]bool {
+	sets := map[string]bool{}
+	for _, p := range s.Pairs {
+		var kinds []string
+		for _, k := range append([]int{p.Own}, p.Others...) {
+			kinds = append(kinds, string(s.Kinds[k].Kind))
+		}
+		sets[named(kinds)] = true
+	}
+	return sets
+}
+
+// named returns the name of the set of some kinds, which it sorts.
+func named(kinds []string) string {
 	slices.Sort(kinds)
 	return strings.Join(kinds, " ")
 }

@@ -19,6 +19,8 @@ type jobHistory struct {
 	measurements []loader.Measurement
 	shared       sharedMemory
 	rebuild      rebuild
+	// resizing is set until the interval after a change of the batch size has been added: its workers may have loaded batches of both sizes.
+	resizing bool
 }
 
 // updateHistories adds the samples of a batch to the histories, and drops those of jobs without a sample. view is that after the
@@ -50,20 +52,31 @@ func updateHistories(histories map[growth.PodUID]jobHistory, view *bus.View[*ent
 
 // add adds one sample. Adding the same sample again changes nothing.
 func (h jobHistory) add(s bus.Sample) jobHistory {
-	next := jobHistory{last: s, measurements: h.measurements, shared: h.shared, rebuild: h.rebuild.add(h.last, s)}
-	if steady(h.last, s) && s.Step > h.last.Step {
+	next := jobHistory{last: s, measurements: h.measurements, shared: h.shared, rebuild: h.rebuild.add(h.last, s), resizing: h.resized(s)}
+	if steady(h.last, s) && s.Steps() > h.last.Steps() {
 		next.shared = h.shared.add(s)
 	}
-	if s.Step < h.last.Step { // the job restarted: its measurements stay valid, the interval measures nothing
+	if s.Steps() < h.last.Steps() { // the job restarted: its measurements stay valid, the interval measures nothing
 		return next
 	}
-	if h.rebuild.settling { // the interval has the rebuild of the loaders
+	if h.rebuild.settling || h.resizing { // the interval has the rebuild of the loaders, or two batch sizes
 		return next
 	}
 	if m, ok := measurement(h.last, s); ok {
 		next.measurements = append(kept(h.measurements), m)
 	}
 	return next
+}
+
+// resized reports whether the next interval may still have batches of another size, after a sample was added.
+func (h jobHistory) resized(s bus.Sample) bool {
+	switch {
+	case h.last.Loaders == nil || s.Loaders == nil: // nothing is measured
+		return h.resizing
+	case !sameBatch(h.last, s):
+		return true
+	}
+	return h.resizing && s.Steps() <= h.last.Steps()
 }
 
 // minKept is the number of measurements with the same workers that stay while others can be dropped.
@@ -89,7 +102,7 @@ func kept(all []loader.Measurement) []loader.Measurement {
 
 // measurement returns what the interval between two samples measured, if it is valid.
 func measurement(before, s bus.Sample) (loader.Measurement, bool) {
-	if !steady(before, s) || s.Step <= before.Step {
+	if !steady(before, s) || !sameBatch(before, s) || s.Steps() <= before.Steps() {
 		return loader.Measurement{}, false
 	}
 	return loader.Measured(*s.Loaders, samplesPerStep(s), s.StepSeconds, s.LoadSeconds)
@@ -104,7 +117,17 @@ func samplesPerStep(s bus.Sample) int {
 	return int(math.Round(min(math.MaxInt32, all/float64(max(1, s.Ranks)))))
 }
 
-// steady reports whether the job ran with the same workers during the whole interval.
+// sameBatch reports whether the job had the same batch size at both ends of an interval, or reported none.
+func sameBatch(before, s bus.Sample) bool {
+	if before.BatchSize == nil || s.BatchSize == nil {
+		return before.BatchSize == s.BatchSize
+	}
+	return *before.BatchSize == *s.BatchSize
+}
+
+// steady reports whether the job ran with the same workers during the whole interval. Of several processes some may have applied a config
+// that others have not.
 func steady(before, s bus.Sample) bool {
-	return before.Loaders != nil && s.Loaders != nil && *before.Loaders == *s.Loaders && s.Applied >= s.Generation
+	return before.Loaders != nil && s.Loaders != nil && *before.Loaders == *s.Loaders &&
+		(s.Applied >= s.Generation || max(s.Ranks, s.WorldSize) <= 1)
 }

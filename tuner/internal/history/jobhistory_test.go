@@ -22,6 +22,20 @@ func steadySample(step int64) bus.Sample {
 	}
 }
 
+// unsized is a steady sample of a job that does not report its batch size.
+func unsized(step int64) bus.Sample {
+	s := steadySample(step)
+	s.BatchSize = nil
+	return s
+}
+
+// sized is a steady sample with a batch size.
+func sized(step int64, batch int) bus.Sample {
+	s := steadySample(step)
+	s.BatchSize = &batch
+	return s
+}
+
 func TestAdd_MeasuresSteadyJobs(t *testing.T) {
 	one := loader.Measurement{Loaders: 2, Rate: 320, Batch: 32, Waiting: .5}
 	for name, c := range map[string]struct {
@@ -32,6 +46,11 @@ func TestAdd_MeasuresSteadyJobs(t *testing.T) {
 		"the first sample": {bus.Sample{}, steadySample(1), nil},
 		"no progress":      {steadySample(2), steadySample(2), nil},
 		"a restarted job":  {steadySample(900), steadySample(3), nil},
+		"the next epoch of a job that numbers its steps per epoch": {steadySample(900), func() bus.Sample {
+			s := steadySample(3)
+			s.Done = 903
+			return s
+		}(), []loader.Measurement{one}},
 		"a job without reported workers": {steadySample(1), func() bus.Sample {
 			s := steadySample(2)
 			s.Loaders = nil
@@ -48,7 +67,18 @@ func TestAdd_MeasuresSteadyJobs(t *testing.T) {
 			s.Generation = 4
 			s.Applied = 3
 			return s
+		}(), []loader.Measurement{one}},
+		"a pending configuration of two processes": {steadySample(1), func() bus.Sample {
+			s := steadySample(2)
+			s.Generation = 4
+			s.Applied = 3
+			s.Ranks = 2
+			s.WorldSize = 2
+			return s
 		}(), nil},
+		"another batch size than before":            {sized(1, 64), steadySample(2), nil},
+		"a batch size that was not reported before": {unsized(1), steadySample(2), nil},
+		"a batch size that is no longer reported":   {steadySample(1), unsized(2), nil},
 		"no load time": {steadySample(1), func() bus.Sample {
 			s := steadySample(2)
 			s.LoadSeconds = 0
@@ -60,18 +90,16 @@ func TestAdd_MeasuresSteadyJobs(t *testing.T) {
 			return s
 		}(), nil},
 		"a computed batch size": {
-			steadySample(1), func() bus.Sample {
-				s := steadySample(2)
-				s.BatchSize = nil
+			unsized(1), func() bus.Sample {
+				s := unsized(2)
 				s.SamplesPerSecond = 319
 				return s
 			}(),
 			[]loader.Measurement{one},
 		},
 		"a computed batch size of each of four processes": {
-			steadySample(1), func() bus.Sample {
-				s := steadySample(2)
-				s.BatchSize = nil
+			unsized(1), func() bus.Sample {
+				s := unsized(2)
 				s.SamplesPerSecond = 4 * 320
 				s.Ranks = 4
 				return s
@@ -81,6 +109,32 @@ func TestAdd_MeasuresSteadyJobs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, c.want, jobHistory{last: c.before}.add(c.now).measurements)
+		})
+	}
+}
+
+// TestAdd_DoesNotMeasureTwoBatchSizes: the workers of the interval after a change may still have loaded batches of the size before.
+func TestAdd_DoesNotMeasureTwoBatchSizes(t *testing.T) {
+	for name, c := range map[string]struct {
+		samples []bus.Sample
+		want    []int // the batch sizes that were measured
+	}{
+		"no change":                      {[]bus.Sample{sized(0, 32), sized(50, 32), sized(100, 32)}, []int{32, 32}},
+		"another size":                   {[]bus.Sample{sized(0, 32), sized(50, 32), sized(100, 64), sized(150, 64), sized(200, 64)}, []int{32, 64}},
+		"intervals without a step":       {[]bus.Sample{sized(0, 32), sized(50, 64), sized(50, 64), sized(90, 64), sized(130, 64)}, []int{64}},
+		"a change in one without a step": {[]bus.Sample{sized(0, 32), sized(50, 32), sized(50, 64), sized(90, 64), sized(130, 64)}, []int{32, 64}},
+		"two changes in a row":           {[]bus.Sample{sized(0, 32), sized(50, 64), sized(100, 96), sized(150, 96), sized(200, 96)}, []int{96}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var h jobHistory
+			for _, s := range c.samples {
+				h = h.add(s)
+			}
+			var got []int
+			for _, m := range h.measurements {
+				got = append(got, m.Batch)
+			}
+			require.Equal(t, c.want, got)
 		})
 	}
 }

@@ -10,7 +10,7 @@ const maxRebuild growth.Seconds = 120
 
 // rebuild measures what a change of the data loaders costs a job: by how much the steps around the change take longer, in
 // total, than before and after. A job acknowledges its new number of workers before it rebuilds, so the interval after
-// the change belongs to it.
+// the change belongs to it. The time until then does not: a job may take another number, or another batch size, hours after the advice.
 type rebuild struct {
 	// steps and total are the steps since the change began and their time; steps is 0 if no change is measured.
 	steps int64
@@ -25,11 +25,11 @@ type rebuild struct {
 
 // add adds the interval between two samples.
 func (r rebuild) add(before, s bus.Sample) rebuild {
-	steps := s.Step - before.Step
+	steps := s.Steps() - before.Steps()
 	if before.Loaders == nil || s.Loaders == nil || steps <= 0 || !(s.StepSeconds > 0) {
 		return r
 	}
-	changing := !steady(before, s)
+	changing := *before.Loaders != *s.Loaders
 	if changing || r.settling {
 		r.settling = changing
 		r.steps += steps

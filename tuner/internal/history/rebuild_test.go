@@ -17,6 +17,13 @@ func at(step int64, loaders int, seconds growth.Seconds) bus.Sample {
 	return s
 }
 
+// pending is a sample with one worker while a config is sent and not applied.
+func pending(step int64, seconds growth.Seconds) bus.Sample {
+	s := at(step, 1, seconds)
+	s.Generation, s.Applied = 4, 3
+	return s
+}
+
 func TestAdd_MeasuresTheCostOfARebuild(t *testing.T) {
 	for name, c := range map[string]struct {
 		samples []bus.Sample
@@ -31,6 +38,10 @@ func TestAdd_MeasuresTheCostOfARebuild(t *testing.T) {
 		},
 		"during intervals without a step": {
 			[]bus.Sample{at(0, 1, .1), at(50, 1, .1), at(100, 2, .1), at(100, 2, .1), at(101, 2, 5.1), at(150, 2, .1)}, 5,
+		},
+		"another batch size is pending": {[]bus.Sample{at(0, 1, .1), at(50, 1, .1), pending(100, 2), pending(100, 2), at(150, 1, .1), at(200, 1, .1)}, -1},
+		"another batch size, and then loaders": {
+			[]bus.Sample{at(0, 1, .1), at(50, 1, .1), pending(100, .4), pending(150, .4), at(200, 1, .4), at(220, 2, .5), at(270, 2, .4), at(320, 2, .4)}, 2,
 		},
 		"the old speed is no cost":         {[]bus.Sample{at(0, 1, .2), at(50, 1, .2), at(60, 2, .2), at(160, 2, .1), at(260, 2, .1)}, 0},
 		"unknown before a steady interval": {[]bus.Sample{at(0, 1, .1), at(50, 1, .1), at(70, 2, .25), at(120, 2, .1)}, -1},

@@ -12,6 +12,10 @@ import (
 	"github.com/trellis-gpu/trellis/growth/programs"
 )
 
+// LostAfter is the time without a sample after which a job has ended. It is longer than a restart of the coordinator plus the expiry of
+// its lease: the sample of a job goes with its coordinator, and comes back with the next one.
+const LostAfter = time.Minute
+
 // Snapshot is the state of the bus at one instant.
 type Snapshot struct {
 	// Synced is false until the bus has been read once.

@@ -23,7 +23,8 @@ type Source interface {
 
 // Learner learns from snapshots. T is the record of what it has learned.
 type Learner[T any] interface {
-	// Load replaces what was learned by a record; nil for none.
+	// Load replaces what was learned by a record; nil for none. It is called at the start of a term of leadership, and once another
+	// process has written the record.
 	Load(record *T)
 	Observe(s *history.Snapshot, now time.Time)
 	// Record returns the record, and whether it has changed since Saved, which reports that the last one is on the bus.
@@ -51,6 +52,8 @@ type Controller[T any, R bus.Record[T]] struct {
 	Writer  Writer
 	Learner Learner[T]
 	Log     *slog.Logger
+	// Begin is called at the start of a term of leadership, before the record is loaded; nil does nothing.
+	Begin func()
 	// Count counts the writes by their result; nil does not.
 	Count func(result string)
 	// Name is that of the model on the bus.
@@ -67,6 +70,9 @@ type Controller[T any, R bus.Record[T]] struct {
 // Run learns until ctx ends.
 func (c *Controller[T, R]) Run(ctx context.Context) {
 	c.loaded, c.written = false, time.Time{}
+	if c.Begin != nil {
+		c.Begin()
+	}
 	tick := time.NewTicker(learnInterval)
 	defer tick.Stop()
 	for {

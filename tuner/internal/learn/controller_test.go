@@ -74,6 +74,28 @@ func TestController_LoadsWhatAnotherHasWritten(t *testing.T) {
 	})
 }
 
+func TestController_BeginsEachTermBeforeItLoads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		session, log, l := membus.New().Session(), slog.New(slog.DiscardHandler), &learner{}
+		recorder := history.NewRecorder(session, log)
+		var loadsBefore []int
+		c := learn.Controller[bus.Peaks, *bus.Peaks]{
+			Source: recorder, Writer: session, Learner: l, Log: log, Name: bus.PeaksModel,
+			Begin: func() { loadsBefore = append(loadsBefore, l.loads) },
+			Of:    func(s *history.Snapshot) (*bus.Peaks, bus.Revision) { return s.Peaks, s.PeaksRevision },
+		}
+		go recorder.Run(t.Context()) // returns when the test ends
+		synctest.Wait()
+		for range 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), 55*time.Second) // between two looks
+			c.Run(ctx)
+			cancel()
+		}
+		require.Equal(t, []int{0, 1}, loadsBefore)
+		require.Equal(t, 2, l.loads)
+	})
+}
+
 func TestController_LeavesARecordOfANewerRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := membus.New()

@@ -28,3 +28,9 @@ func TestInterval_IsThatOfTheMean(t *testing.T) {
 	require.InDelta(t, 2.5, got.Value, 1e-9)
 	require.InDelta(t, 2.5-2.09*0.6455, got.Low, 1e-3)
 }
+
+func TestPercentile(t *testing.T) {
+	values := []float64{30, 10, 20, 40}
+	require.Equal(t, []float64{10, 10, 20, 40}, []float64{percentile(values, 0), percentile(values, 25), percentile(values, 50), percentile(values, 100)})
+	require.Equal(t, 10., percentile(values, 5))
+}

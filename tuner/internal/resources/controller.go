@@ -16,6 +16,7 @@ func NewController(source learn.Source, writer learn.Writer, l *Learner, log *sl
 		Writer:  writer,
 		Learner: l,
 		Log:     log,
+		Begin:   l.Begin,
 		Name:    bus.PeaksModel,
 		Of:      func(s *history.Snapshot) (*bus.Peaks, bus.Revision) { return s.Peaks, s.PeaksRevision },
 	}

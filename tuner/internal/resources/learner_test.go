@@ -12,6 +12,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/bus/membus"
+	"github.com/trellis-gpu/trellis/growth/elastic"
 	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/peaks"
 
@@ -99,6 +100,32 @@ func TestLearner_PredictsJobsFromThoseThatHaveEnded(t *testing.T) {
 	})
 }
 
+// Nothing is learned before the first look at a bus that was read. A later term of leadership reads it again.
+func TestLearner_IsLoadedOnceTheBusWasRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, session := slog.New(slog.DiscardHandler), membus.New().Session()
+		recorder, learner := history.NewRecorder(session, log), &resources.Learner{}
+		controller := resources.NewController(recorder, session, learner, log)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		term, end := context.WithCancel(ctx)
+		go controller.Run(term) // returns when its term ends
+		pass(time.Minute)
+		require.False(t, learner.Loaded())
+		go recorder.Run(ctx) // returns when ctx ends
+		pass(11 * time.Second)
+		require.True(t, learner.Loaded(), "no model is stored")
+
+		end()
+		pass(time.Second)
+		learner.Begin()
+		require.False(t, learner.Loaded())
+		go controller.Run(ctx)
+		pass(time.Second)
+		require.True(t, learner.Loaded())
+	})
+}
+
 // Learning takes time, so jobs that end one after another are learned together. They are remembered at once.
 func TestLearner_LearnsOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -106,23 +133,29 @@ func TestLearner_LearnsOnceAMinute(t *testing.T) {
 		node := b.Session()
 		learner, stop := startTuner(t, b)
 		defer stop()
-		end := func(uid growth.PodUID, kind interference.Kind, after time.Duration) peaks.Recommendation {
+		kinds := map[growth.PodUID]interference.Kind{"a": "first", "b": "second"}
+		for uid, kind := range kinds {
 			s := sample(uid, 3000)
 			s.Kind = kind
 			put(t, node, bus.SampleKey(uid), s)
-			pass(10 * time.Second)
-			require.NoError(t, node.Delete(t.Context(), bus.SampleKey(uid)))
-			pass(after)
+		}
+		known := func(kind interference.Kind) bool {
 			young := started("team-a")
 			young.Kind = kind
-			return learner.Recommend(young, time.Now())
+			return learner.Recommend(young, time.Now()).Memory != nil
 		}
-		require.NotNil(t, end("a", "first", 10*time.Second).Memory)
-		require.Nil(t, end("b", "second", 10*time.Second).Memory)
-		record, changed := learner.Record()
+		pass(10 * time.Second)
+		require.NoError(t, node.Delete(t.Context(), bus.SampleKey("a")))
+		pass(20 * time.Second)
+		require.NoError(t, node.Delete(t.Context(), bus.SampleKey("b")))
+		pass(50 * time.Second)
+		require.True(t, known("first"))
+		pass(20 * time.Second)
+		require.False(t, known("second"))
+		record, _ := learner.Record()
 		require.Len(t, record.Runs, 2)
-		require.True(t, changed)
-		require.NotNil(t, end("c", "second", 50*time.Second).Memory)
+		pass(time.Minute)
+		require.True(t, known("second"))
 	})
 }
 
@@ -149,7 +182,7 @@ func TestLearner_LearnsTheCostOfAStep(t *testing.T) {
 			pass(10 * time.Second)
 		}
 		require.NoError(t, node.Delete(t.Context(), bus.SampleKey("a")))
-		pass(time.Minute)
+		pass(2 * time.Minute)
 		young := started("team-a")
 		for name, tc := range map[string]struct {
 			change func(s *bus.Sample)
@@ -286,7 +319,7 @@ func TestLearner_LearnsTheCostOfAStepOnAGPU(t *testing.T) {
 		pass(time.Minute)
 		require.Equal(t, 1, learner.Recommend(s, time.Now()).StepsSeen)
 		require.NoError(t, node.Delete(t.Context(), bus.SampleKey("a")))
-		pass(time.Minute)
+		pass(2 * time.Minute)
 		for share, want := range map[growth.Share]float64{1: .5, .5: 1} {
 			young := started("team-a")
 			young.GPUTime = &bus.GPUTime{Share: share}
@@ -302,4 +335,43 @@ func TestLearner_IgnoresInvalidRecords(t *testing.T) {
 		{Namespace: "team-a", Kind: "train", Peak: peaks.Use{Memory: 1 << 50}, StepSeconds: -1},
 	}})
 	require.Zero(t, l.Recommend(started("team-a"), time.Now()))
+}
+
+// The throughput of a pod is that of its part of the job. How many parts there are is unknown if no pod names a world size.
+func TestLearner_LearnsTheThroughputOfAKnownNumberOfPods(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	pods := func(count, worldSize int) *history.Snapshot {
+		s := &history.Snapshot{}
+		for _, uid := range []growth.PodUID{"a", "b"}[:count] {
+			pod := sample(uid, 3000)
+			pod.Gang, pod.WorldSize, pod.SamplesPerSecond = "g", worldSize, 100
+			s.Jobs = append(s.Jobs, history.Job{UID: uid, Sample: &pod})
+		}
+		return s
+	}
+	for name, tc := range map[string]struct {
+		before *history.Snapshot
+		want   []elastic.Measured // next to those that are invalid
+	}{
+		"one pod":                            {pods(1, 0), []elastic.Measured{{Workers: 1, Rate: 100}}},
+		"two pods of two processes":          {pods(2, 2), []elastic.Measured{{Workers: 2, Rate: 200}, {Workers: 2, Rate: 200}}},
+		"two pods that name no world size":   {pods(2, 0), nil},
+		"one of two pods, without the other": {pods(1, 2), []elastic.Measured{{Workers: 2, Rate: 200}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var l resources.Learner
+			l.Observe(tc.before, now)
+			l.Observe(&history.Snapshot{}, now)
+			l.Observe(&history.Snapshot{}, now.Add(2*history.LostAfter))
+			record, _ := l.Record()
+			require.Len(t, record.Runs, len(tc.before.Jobs))
+			var got []elastic.Measured
+			for _, m := range l.Widths(started("team-a"), nil) {
+				if m.Rate > 0 {
+					got = append(got, m)
+				}
+			}
+			require.Equal(t, tc.want, got)
+		})
+	}
 }

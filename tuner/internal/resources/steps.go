@@ -24,16 +24,16 @@ type steps struct {
 func (o steps) add(s bus.Sample) steps {
 	model, batch := modelOf(s), batchOf(s)
 	if !o.begun || model != o.model || batch != o.batch {
-		return steps{begun: true, at: s.Step, work: workOf(s), model: model, batch: batch}
+		return steps{begun: true, at: s.Steps(), work: workOf(s), model: model, batch: batch}
 	}
 	step := stepOf(s)
 	if s.GPUTime != nil {
 		step = o.onGPU(s)
 	}
-	if s.Step == o.at || step.Seconds == 0 && s.GPUTime == nil {
+	if s.Steps() == o.at || step.Seconds == 0 && s.GPUTime == nil {
 		return o
 	}
-	o.at, o.work = s.Step, workOf(s)
+	o.at, o.work = s.Steps(), workOf(s)
 	if s.Paused == "" && step.Seconds > 0 {
 		o.seen = append(slices.Clone(o.seen[max(0, len(o.seen)+1-peaks.MaxSteps):]), step)
 	}
@@ -44,8 +44,8 @@ func (o steps) add(s bus.Sample) steps {
 // says little about that: most of its steps may be of another.
 func (o steps) onGPU(s bus.Sample) peaks.Step {
 	step := peaks.Step{Unit: growth.GPUSecond, Use: growth.Core}
-	if work := workOf(s) - o.work; work > 0 && s.Step > o.at {
-		step.Seconds = growth.Seconds(work) / growth.Seconds(max(1, len(s.GPUs))) / growth.Seconds(s.Step-o.at)
+	if work := workOf(s) - o.work; work > 0 && s.Steps() > o.at {
+		step.Seconds = growth.Seconds(work) / growth.Seconds(max(1, len(s.GPUs))) / growth.Seconds(s.Steps()-o.at)
 	}
 	return step
 }

@@ -145,15 +145,15 @@ func (c *Controller) round(ctx context.Context, now time.Time) {
 
 // known reports whether the model has all pending runs, as after a change of the leader.
 func (c *Controller) known(id programs.ID) bool {
-	var pods []growth.PodUID
+	var runs []RunID
 	for _, node := range c.pending[id] {
 		for _, all := range node {
 			for _, r := range all {
-				pods = append(pods, r.Pod)
+				runs = append(runs, idOf(r))
 			}
 		}
 	}
-	return len(pods) > 0 && c.Index.has(id, pods)
+	return len(runs) > 0 && c.Index.has(id, runs)
 }
 
 // merge merges the pending runs of a model.

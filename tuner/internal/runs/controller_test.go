@@ -154,14 +154,32 @@ func TestController_ModelsSurviveNodesAndLeaders(t *testing.T) {
 		stop()
 		require.NoError(t, h.node.Close()) // the node is gone, and its records with it
 		h.node = h.bus.Session()
-		h.publish("b", train, run(train, "2"))
+		second := run(train, "2")
+		h.publish("b", train, second)
 		defer h.tuner("")()
 		h.pass(soon)
 		require.Equal(t, []string{"b/2", "a/1"}, h.model(train))
 		writes := h.counts.get(runs.Written)
-		h.publish("b", train, run(train, "2")) // a coordinator that restarts publishes again
+		h.publish("b", train, second) // a coordinator that restarts publishes again
 		h.pass(soon)
 		require.Equal(t, writes, h.counts.get(runs.Written), "nothing is new")
+	})
+}
+
+// A pod that its coordinator took for ended runs again under its UID, and ends later.
+func TestController_ReplacesTheRunOfAPodThatWasTakenForEnded(t *testing.T) {
+	in(t, func(t *testing.T, h *harness) {
+		defer h.tuner("")()
+		early := run(train, "1")
+		h.publish("a", train, early)
+		h.pass(time.Hour)
+		late := run(train, "1")
+		late.Points = append(late.Points, programs.Point{20, .5, 1})
+		h.publish("a", train, late, early)
+		h.pass(soon)
+		record, _ := h.record(train)
+		require.Equal(t, []programs.Point{{1, 2, 1}, {9, 1, 1}, {20, .5, 1}}, record.Runs[0].Points)
+		require.Len(t, record.Runs, 1)
 	})
 }
 

@@ -24,13 +24,21 @@ type Summary struct {
 	Revision bus.Revision
 	// Bytes is the size of the record on the bus, with its key.
 	Bytes   int
-	Pods    []growth.PodUID // of its runs, the newest first
-	Nodes   int             // with runs
+	Runs    []RunID // the newest first
+	Nodes   int     // with runs
 	Used    time.Time
 	Readers []string
 	// Err is the reason why this build cannot read the record.
 	Err error
 }
+
+// RunID identifies a run, and which one of its pod.
+type RunID struct {
+	Pod   growth.PodUID
+	Ended int64 // in seconds
+}
+
+func idOf(r programs.Run) RunID { return RunID{Pod: r.Pod, Ended: r.Ended.Unix()} }
 
 // Index follows the models of all programs. Run runs in one goroutine; the other methods are safe for concurrent use.
 type Index struct {
@@ -100,7 +108,7 @@ func summarize(e bus.Entry) (Summary, bool) {
 	s.Used, s.Readers = record.Used, record.Readers
 	nodes := map[growth.NodeName]bool{}
 	for _, r := range record.Runs[:min(len(record.Runs), programs.MaxRuns)] {
-		s.Pods = append(s.Pods, r.Pod)
+		s.Runs = append(s.Runs, idOf(r))
 		nodes[r.Node] = true
 	}
 	s.Nodes = len(nodes)
@@ -147,10 +155,12 @@ func (x *Index) Size() (count, bytes int) {
 	return len(x.models), x.bytes
 }
 
-// has reports whether the runs of all pods are in the model of a program.
-func (x *Index) has(program programs.ID, pods []growth.PodUID) bool {
+// has reports whether all runs are in the model of a program, or later ones of their pods.
+func (x *Index) has(program programs.ID, runs []RunID) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	s := x.models[bus.ProgramKey(program)]
-	return !slices.ContainsFunc(pods, func(pod growth.PodUID) bool { return !slices.Contains(s.Pods, pod) })
+	return !slices.ContainsFunc(runs, func(r RunID) bool {
+		return !slices.ContainsFunc(s.Runs, func(known RunID) bool { return known.Pod == r.Pod && known.Ended >= r.Ended })
+	})
 }

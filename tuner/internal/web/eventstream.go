@@ -13,7 +13,8 @@ const (
 	maxWatches = 64
 	// minInterval is the shortest time between two events of a watch.
 	minInterval = 500 * time.Millisecond
-	// heartbeat is the interval between writes to an idle watch, which detect a dead connection.
+	// heartbeat is the interval between writes to an idle watch. With them the server detects a dead connection, and the page too: so they
+	// are named events, as a browser hides comments from scripts.
 	heartbeat = 15 * time.Second
 	// writeTimeout bounds the write of one event.
 	writeTimeout = 10 * time.Second
@@ -57,7 +58,7 @@ func (s *eventStream) follow(w http.ResponseWriter, r *http.Request) {
 			event = fmt.Appendf(nil, "data: %s\n\n", doc)
 			last = doc
 		case time.Since(lastWrite) >= heartbeat:
-			event = []byte(": still here\n\n")
+			event = []byte("event: heartbeat\ndata: still here\n\n")
 		}
 		if event != nil {
 			if write(w, event) != nil {

@@ -66,7 +66,7 @@ func (p *programReport) list(namespace string) api.Programs {
 	if err != nil {
 		doc.Error = "the state bus is unavailable, this is the last known state: " + err.Error()
 	}
-	jobs := p.jobs()
+	jobs := p.running()
 	for _, s := range all {
 		doc.Bytes += s.Bytes
 		if namespace != "" && s.Program.Namespace != namespace {
@@ -76,11 +76,11 @@ func (p *programReport) list(namespace string) api.Programs {
 			Program:   s.Program,
 			Namespace: s.Program.Namespace,
 			Readers:   s.Readers,
-			Runs:      len(s.Pods),
+			Runs:      len(s.Runs),
 			Nodes:     s.Nodes,
 			Used:      s.Used,
 			Bytes:     s.Bytes,
-			Jobs:      jobs[s.Program],
+			Jobs:      jobs.of(s),
 		}
 		if s.Err != nil {
 			program.Error = s.Err.Error()
@@ -90,13 +90,28 @@ func (p *programReport) list(namespace string) api.Programs {
 	return doc
 }
 
-// jobs returns the running jobs by program.
-func (p *programReport) jobs() map[programs.ID][]string {
+// running are samples of the running jobs by the digest of their programs.
+type running map[string][]*bus.Sample
+
+func (p *programReport) running() running {
 	snapshot, _ := p.source.Snapshot()
-	jobs := map[programs.ID][]string{}
+	jobs := running{}
 	for _, j := range snapshot.Jobs {
 		if j.Sample != nil {
-			jobs[j.Sample.Program] = append(jobs[j.Sample.Program], j.Sample.Pod.String())
+			digest := j.Sample.Program.Digest
+			jobs[digest] = append(jobs[digest], j.Sample)
+		}
+	}
+	return jobs
+}
+
+// of returns the running jobs of a program. Those of a shared one are the jobs of its readers: a sample names the program of the job's
+// own namespace.
+func (r running) of(s runs.Summary) (jobs []string) {
+	readers := programs.Model{Readers: s.Readers}
+	for _, job := range r[s.Program.Digest] {
+		if readers.ReadableBy(s.Program, job.Program.Namespace) {
+			jobs = append(jobs, job.Pod.String())
 		}
 	}
 	return jobs

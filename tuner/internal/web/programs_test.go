@@ -74,3 +74,46 @@ func TestPrograms_ListsTheHistoryAndItsRuns(t *testing.T) {
 			get(t, handler, "/api/v1/programs?program="+id.In("newer").String()).StatusCode, "a newer version")
 	})
 }
+
+// The sample of a job names the program of its own namespace, also if that namespace shares its models.
+func TestPrograms_ListsTheJobsOfASharedProgram(t *testing.T) {
+	train := programs.IDOf("team", "a")
+	shared := train.In(programs.Shared)
+	var jobs []history.Job
+	for _, id := range []programs.ID{train.In("friends"), programs.IDOf("team", "b"), train, train.In("theirs"), {}} {
+		uid := growth.PodUID("pod-of-" + id.String())
+		jobs = append(jobs, history.Job{UID: uid, Sample: &bus.Sample{Pod: growth.PodRef{Namespace: id.Namespace, Name: "now", UID: uid}, Program: id}})
+	}
+	for name, tc := range map[string]struct {
+		program programs.ID
+		readers []string
+		want    []string
+	}{
+		"some namespaces":                 {shared, []string{"friends", "team"}, []string{"friends/now", "team/now"}},
+		"all namespaces":                  {shared, []string{"*"}, []string{"friends/now", "team/now", "theirs/now"}},
+		"a namespace without jobs":        {shared, []string{"absent"}, nil},
+		"no reader":                       {shared, nil, nil},
+		"a program of one namespace":      {train, nil, []string{"team/now"}},
+		"one namespace, with old readers": {train, []string{"*"}, []string{"team/now"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				session := membus.New().Session()
+				index := runs.NewIndex(session, slog.New(slog.DiscardHandler))
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				go index.Run(ctx) // returns when ctx ends
+				value, err := bus.Encode(bus.ProgramModel{Model: programs.Model{Readers: tc.readers}})
+				require.NoError(t, err)
+				_, err = session.Put(t.Context(), bus.ProgramKey(tc.program), value, bus.Persistent)
+				require.NoError(t, err)
+				synctest.Wait()
+				handler := web.Dashboard(newSource(&history.Snapshot{Jobs: jobs}), index, session)
+				var doc api.Programs
+				require.NoError(t, json.Unmarshal([]byte(body(t, get(t, handler, "/api/v1/programs"))), &doc))
+				require.Len(t, doc.Programs, 1)
+				require.Equal(t, tc.want, doc.Programs[0].Jobs)
+			})
+		})
+	}
+}

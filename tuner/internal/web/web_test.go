@@ -336,7 +336,7 @@ func TestWatch_LimitsEventRate(t *testing.T) {
 		require.Len(t, quiet, len(events), "an equal document is not sent again")
 		time.Sleep(time.Minute)
 		events, _ = r.written()
-		require.Equal(t, ": still here\n\n", events[len(events)-1])
+		require.Equal(t, "event: heartbeat\ndata: still here\n\n", events[len(events)-1], "a page sees no comments")
 		cancel()
 		<-done
 	})

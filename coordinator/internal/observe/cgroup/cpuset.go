@@ -24,7 +24,7 @@ func (t *Tree) CPUs(pod growth.PodUID, container string) (int, bool) {
 				continue
 			}
 			for _, e := range entries {
-				if !e.IsDir() || !strings.Contains(e.Name(), container) {
+				if !e.IsDir() || !isContainer(e.Name(), container) {
 					continue
 				}
 				cpus, ok := cpusOf(filepath.Join(candidate, e.Name()), "cpuset.cpus")

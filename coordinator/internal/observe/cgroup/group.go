@@ -54,7 +54,7 @@ func exists(folder string) bool {
 }
 
 // descend visits a cgroup and its descendants, parents first, until visit returns false. A container may create cgroups
-// of its own.
+// of its own. The monitors of containers are left out.
 func descend(folder string, visit func(folder string) bool) bool {
 	if !visit(folder) {
 		return false
@@ -68,7 +68,7 @@ func descend(folder string, visit func(folder string) bool) bool {
 		return true // it has disappeared: pods come and go
 	}
 	for _, e := range entries {
-		if e.IsDir() && !descend(filepath.Join(folder, e.Name()), visit) {
+		if e.IsDir() && !isMonitor(e.Name()) && !descend(filepath.Join(folder, e.Name()), visit) {
 			return false
 		}
 	}

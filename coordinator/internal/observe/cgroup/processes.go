@@ -72,13 +72,22 @@ func (t *Tree) findContainer(pod growth.PodUID, container string, accept func(fo
 			continue
 		}
 		for _, e := range entries {
-			if e.IsDir() && strings.Contains(e.Name(), container) && accept(filepath.Join(folder, e.Name())) {
+			if e.IsDir() && isContainer(e.Name(), container) && accept(filepath.Join(folder, e.Name())) {
 				return nil
 			}
 		}
 	}
 	return fmt.Errorf("container %s of pod %s: %w", container, pod, ErrNotFound)
 }
+
+// isContainer reports whether a name is that of a container's cgroup: its ID, after the prefix of the runtime.
+func isContainer(name, id string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(name, ".scope"), id) && !isMonitor(name)
+}
+
+// isMonitor reports whether a name is that of the cgroup of conmon, the process with which CRI-O monitors a container. CRI-O may keep it
+// next to the container, as crio-conmon-<id>.scope. conmon runs in the namespaces of the host, and must not be frozen.
+func isMonitor(name string) bool { return strings.Contains(name, "conmon-") }
 
 // processes lists the process IDs in a cgroup. If it has none they are those of the first descendant that has some: a
 // container may create cgroups of its own.

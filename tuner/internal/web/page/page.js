@@ -124,13 +124,22 @@ function dueBy(deadline, elsewhere) {
     ...help.flatMap(text => [make("br"), text]));
 }
 
+// localDay and localTime word a time by the viewer's clock; a time of another day than a given one with its day.
+const two = n => String(n).padStart(2, "0");
+const localDay = at => `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+function localTime(text, day) {
+  const at = new Date(text);
+  const clock = `${two(at.getHours())}:${two(at.getMinutes())}`;
+  return localDay(at) === localDay(day) ? clock : `${localDay(at)} ${clock}`;
+}
+
 // ends shows when a job is expected to end, the interval in which 80 % of such jobs end, and the status of its deadline.
 function ends(eta, deadline, elsewhere) {
   if (!eta) return make("td", {}, "–", dueBy(deadline, elsewhere));
-  const today = new Date().toISOString();
-  const time = (text, day) => text.slice(0, 10) === day.slice(0, 10) ? text.slice(11, 16) : text.slice(0, 16).replace("T", " ");
-  return make("td", { title: "UTC, if no further job arrives, for the shares that docs/policies.md describes under Expected ends" }, time(eta.likely, today),
-    make("small", {}, `80 %: ${time(eta.low, eta.likely)} – ${time(eta.high, eta.likely)}`), dueBy(deadline, elsewhere));
+  const utc = `${eta.likely}, 80 %: ${eta.low} – ${eta.high}`;
+  return make("td", { title: `UTC: ${utc}; if no further job arrives, for the shares that docs/policies.md describes under Expected ends` },
+    localTime(eta.likely, new Date()),
+    make("small", {}, `80 %: ${localTime(eta.low, new Date(eta.likely))} – ${localTime(eta.high, new Date(eta.likely))}`), dueBy(deadline, elsewhere));
 }
 
 // requests shows what a job should request, with the interval of its peak; nothing if that is unknown.
@@ -149,7 +158,7 @@ function stepTime(advice) {
   const { stepSeconds: step, stepsSeen: seen } = (advice && advice.resources) || {};
   if (!step) return "";
   const from = seen ? `corrected by ${seen} of the job's own measurements` : "before the job's first measurement";
-  return make("div", { title: "at the job's most recent share; the interval contains 80 % of the next mean times" },
+  return make("div", { title: "at the job's most recent share, with waits for data and turns; the interval contains 80 % of the next mean times" },
     `predicted time of a step: ${number(step.likely)} s (${number(step.low)}–${number(step.high)}), ${from}`);
 }
 
@@ -184,8 +193,9 @@ function jobRows({ sample, advice, goodput, pods, elsewhere }) {
     ...(pods ? [make("small", { title: "the pods of this job" }, `${pods.length} pods`)] : []));
   const reason = make("td", { colspan: 12 }, (advice && advice.reason) || "", batchSizes(sample, advice, goodput),
     gpuMemory(sample.gpuMemory), requests(advice), stepTime(advice));
-  const step = make("td", { class: "n" }, sample.totalSteps ? `${sample.step} / ${sample.totalSteps}` : String(sample.step));
-  if (sample.totalSteps) step.append(bar(sample.step, sample.totalSteps));
+  const made = Math.max(sample.step, sample.stepsDone || 0); // the total is that of the job, the number of a step may be that of an epoch
+  const step = make("td", { class: "n" }, sample.totalSteps ? `${made} / ${sample.totalSteps}` : String(sample.step));
+  if (sample.totalSteps) step.append(bar(made, sample.totalSteps));
   const gpus = (sample.gpus || []).map(short).join(", ");
   return [make("tr", {}, name,
     pods ? make("td", {}, ...pods.map(podLine)) : make("td", {}, sample.node, make("small", { title: (sample.gpus || []).join(" ") }, gpus)),
@@ -207,6 +217,8 @@ function setStatus(text, bad) {
   $("status").classList.toggle("bad", bad);
 }
 
+function count(n, noun) { return `${n} ${noun}${n === 1 ? "" : "s"}`; }
+
 function show(state) {
   const samples = state.jobs.map(job => job.sample);
   $("nodes").replaceChildren(...state.nodes.map(node => nodeCard(node, samples.filter(s => s.node === node.node))));
@@ -216,10 +228,35 @@ function show(state) {
   for (const uid of growthHistory.keys()) if (!present.has(uid)) growthHistory.delete(uid);
   if (state.error) setStatus(state.error, true);
   else if (!state.synced) setStatus("waiting for the state bus …", false);
-  else if (state.refused) setStatus(`${state.refused.length} undecodable record(s) ignored: ${state.refused[0]}`, true);
-  else setStatus(`${state.jobs.filter(job => !job.partOf).length} job(s) on ${state.nodes.length} node(s)`, false);
+  else if (state.refused) setStatus(`${count(state.refused.length, "undecodable record")} ignored: ${state.refused[0]}`, true);
+  else setStatus(`${count(state.jobs.filter(job => !job.partOf).length, "job")} on ${count(state.nodes.length, "node")}`, false);
 }
 
-const events = new EventSource("api/v1/state?watch=1");
-events.onmessage = event => show(JSON.parse(event.data));
-events.onerror = () => setStatus("the tuner is not reachable, trying again …", true);
+const RETRY = 5 * 1000; // milliseconds before another connection
+const SILENCE = 45 * 1000; // milliseconds without an event after which a connection is lost; the server sends one each 15 to 30 s
+
+// follow shows the state as it changes. A browser connects again by itself only after a broken connection: not after an error
+// of the server or of a proxy, and not while a dead connection looks open.
+function follow() {
+  const events = new EventSource("api/v1/state?watch=1");
+  let silence;
+  const unreachable = () => setStatus("the tuner is not reachable, trying again …", true);
+  const again = () => {
+    clearTimeout(silence);
+    events.close();
+    setTimeout(follow, RETRY);
+  };
+  const heard = () => {
+    clearTimeout(silence);
+    silence = setTimeout(() => { unreachable(); again(); }, SILENCE);
+  };
+  events.onmessage = event => { heard(); show(JSON.parse(event.data)); };
+  events.addEventListener("heartbeat", heard);
+  events.onerror = () => {
+    unreachable();
+    if (events.readyState === EventSource.CLOSED) again();
+  };
+  heard();
+}
+
+follow();

@@ -1,0 +1,4 @@
+package turns
+
+// Tick does once what Run repeats.
+func (s *Server) Tick() { s.tick() }
