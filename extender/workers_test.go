@@ -54,7 +54,7 @@ func TestExtender_ChangesTheNumberOfWorkers(t *testing.T) {
 // adviseWorkers plays the tuner.
 func (n *node) adviseWorkers(t *testing.T, pod *corev1.Pod, workers int) {
 	value, err := bus.Encode(bus.Advice{Width: &bus.Width{
-		Recommendation: elastic.Recommendation{Workers: workers, Reason: "1 → 2 workers: twice as fast"}, Changes: 1,
+		Recommendation: elastic.Recommendation{Workers: workers, From: 1, Reason: "1 → 2 workers: twice as fast"}, Changes: 1,
 	}})
 	require.NoError(t, err)
 	_, err = n.bus.Put(t.Context(), bus.AdviceKey(growth.PodUID(pod.UID)), value, bus.Persistent)

@@ -68,7 +68,8 @@ type Prospects struct {
 	Node      growth.NodeName
 	Remaining remaining.Estimate
 	// Usable is the most that the job can use at once of its resource; 0 if it is unknown.
-	Usable   growth.MilliCPU
+	Usable growth.MilliCPU
+	// Activity is the fraction of its step time in which the job does not wait for data; 0 if it is unknown.
 	Activity growth.Share
 	// Paused is set if the user has paused the job, Spans if it has several pods.
 	Paused, Spans bool

@@ -52,7 +52,8 @@ func (c *Config) AddFlags(set *flags.Set) {
 	set.StringVar(&c.PprofListen, "pprof-listen", "", "loopback address of /debug/pprof/; empty for none")
 	set.StringVar(&c.Policy, "policy", "growth",
 		"which place is best: growth (most growth of all jobs together), specon (lowest weighted count of jobs), "+
-			"iadeep (least interference), binpack (fullest GPU), spread (emptiest GPU)")
+			"iadeep (least interference, as measured), iadeep-literal (least interference, by IADeep's published mean), "+
+			"binpack (fullest GPU), spread (emptiest GPU)")
 	set.StringVar(&c.Resource, "resource", gpushare.Resource, "extended resource by which pods request GPU memory")
 	set.BoolVar(&c.Recreate, "recreate", false,
 		"recreate bare pods that kubelet rejected and that never ran: because it or its device plugin was restarting, or for "+

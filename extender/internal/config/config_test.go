@@ -75,7 +75,7 @@ func TestParse_NamesInvalidValues(t *testing.T) {
 		"a port without a colon":         {[]string{etcd, "--listen=12346"}, "--listen \"12346\" is no address"},
 		"a health port without a colon":  {[]string{etcd, "--health-listen=9440"}, "--health-listen \"9440\" is no address"},
 		"a port out of range":            {[]string{etcd, "--health-listen=:70000"}, "is not from 0 to 65535"},
-		"an unknown policy":              {[]string{etcd, "--policy=fastest"}, "none of growth, specon, iadeep, binpack, spread"},
+		"an unknown policy":              {[]string{etcd, "--policy=fastest"}, "none of growth, specon, iadeep, iadeep-literal, binpack, spread"},
 		"a rate of zero":                 {[]string{etcd, "--kube-qps=0"}, "must be positive"},
 		"an unknown level":               {[]string{etcd, "--log-level=loud"}, "none of debug, info, warn, error"},
 		"a resource without domain":      {[]string{etcd, "--resource=gpu-mem"}, "has a domain"},

@@ -78,7 +78,7 @@ func (m *Mover) actOnOld(ctx context.Context, r move.Record, wants move.Wants, s
 func (s seen) evictable(r move.Record) bool {
 	phase := s.old.Status.Phase
 	running := phase == corev1.PodRunning || r.Gang != nil && phase == corev1.PodFailed
-	copied := !r.Bare || s.successor != nil
+	copied := !r.Bare || s.successor != nil && len(withheld(r, s)) == 0
 	return running && copied && s.Permission == move.Granted && s.mayGo(r) && s.prepared
 }
 

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/move"
@@ -59,7 +60,7 @@ func (c *checks) checkpointUnavailable(ctx context.Context, all []movingPod, sha
 // sharedByUser reports whether the user says that all nodes read the same files at the path of the checkpoint. A volume that is
 // deleted with its pod is not shared, although the user says so. v is nil for a path on no volume.
 func sharedByUser(pod *corev1.Pod, v *corev1.Volume) bool {
-	spec, err := gpushare.Parse(pod.Annotations)
+	spec, err := request.Spec(pod)
 	return err == nil && spec.CheckpointShared && (v == nil || v.EmptyDir == nil && v.Ephemeral == nil)
 }
 

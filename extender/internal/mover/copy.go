@@ -15,19 +15,18 @@ import (
 	"github.com/trellis-gpu/trellis/growth/move"
 )
 
-// actOnCopy creates the copy of a bare pod, removes its gate, or deletes it.
+// actOnCopy creates and completes the copy of a bare pod, removes its gate, or deletes it.
 func (m *Mover) actOnCopy(ctx context.Context, r move.Record, wants move.Wants, s seen) (bool, error) {
 	if !r.Bare {
 		return false, nil
 	}
+	if wants.Copy && s.old != nil {
+		if changed, err := m.completeCopy(ctx, r, s); changed || err != nil {
+			return changed, err // it is read again
+		}
+	}
 	pods := m.Client.CoreV1().Pods(r.Next.Namespace)
 	switch gate := gated(s.successor); {
-	case wants.Copy && s.successor == nil && s.old != nil:
-		_, err := pods.Create(ctx, copied(s.old, r), metav1.CreateOptions{})
-		if err != nil && !apierrors.IsAlreadyExists(err) {
-			return false, fmt.Errorf("creating its copy: %w", err)
-		}
-		return true, nil
 	case wants.Open && m.opens(s.successor):
 		opened := s.successor.DeepCopy()
 		opened.Spec.SchedulingGates = slices.DeleteFunc(opened.Spec.SchedulingGates, ours)
@@ -45,6 +44,23 @@ func (m *Mover) actOnCopy(ctx context.Context, r move.Record, wants move.Wants, 
 		}
 	}
 	return false, nil
+}
+
+// completeCopy creates the copy of a bare pod, and then adds what admission refuses on a new pod. It reports whether it has done either.
+func (m *Mover) completeCopy(ctx context.Context, r move.Record, s seen) (bool, error) {
+	if s.successor == nil {
+		accepted, _ := recreate.Admissible(copied(s.old, r))
+		_, err := m.Client.CoreV1().Pods(r.Next.Namespace).Create(ctx, accepted, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return false, fmt.Errorf("creating its copy: %w", err)
+		}
+		return true, nil
+	}
+	lacking := withheld(r, s)
+	if len(lacking) == 0 {
+		return false, nil
+	}
+	return true, m.change(ctx, s.successor, changes{Annotations: lacking})
 }
 
 // opens reports whether a copy is behind its gate, and may be placed.
@@ -72,4 +88,21 @@ func copied(pod *corev1.Pod, r move.Record) *corev1.Pod {
 	}
 	c.Spec.SchedulingGates = append(c.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: gpushare.MoveGate})
 	return c
+}
+
+// withheld returns the annotations of a bare pod that its copy still lacks, because admission refuses them on a new pod of its kind. It
+// is complete before the old pod, the only one that has them, is evicted. The deadline is that of the record (keepDeadline).
+func withheld(r move.Record, s seen) map[string]*string {
+	if !r.Bare || s.old == nil || !gated(s.successor) {
+		return nil
+	}
+	lacking := map[string]*string{}
+	_, annotations := recreate.Admissible(copied(s.old, r))
+	for name, value := range annotations {
+		_, has := s.successor.Annotations[name]
+		if !has && (name != gpushare.DeadlineAnnotation || r.Deadline.IsZero()) {
+			lacking[name] = &value
+		}
+	}
+	return lacking
 }

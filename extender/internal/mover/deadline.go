@@ -6,13 +6,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/move"
 )
 
 // deadlineOf returns when the user needs the result of a pod's job; zero if there is no deadline.
 func deadlineOf(pod *corev1.Pod) time.Time {
-	spec, err := gpushare.Parse(pod.Annotations)
+	spec, err := request.Spec(pod)
 	if err != nil {
 		return time.Time{}
 	}

@@ -145,6 +145,16 @@ func TestMover_MovesWithoutRequest(t *testing.T) {
 			change: func(*harness) {},
 			event:  "p: MoveBegan: The job moves from node a to b. It saves first. The reason is: " + because,
 		},
+		"the jobs ask by their limits alone": {
+			change: func(w *harness) {
+				w.edit("q", byLimits)
+				w.edit("p", func(p *corev1.Pod) {
+					byLimits(p)
+					p.Annotations[gpushare.PriorityAnnotation] = "1"
+				})
+			},
+			event: "p: MoveBegan: The job moves from node a to b. It saves first. The reason is: " + because,
+		},
 		"moves are made on request only": {mode: mover.Requested, change: func(*harness) {}, stays: true},
 		"a dry run": {
 			mode: mover.DryRun, change: func(*harness) {}, stays: true,

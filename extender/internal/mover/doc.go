@@ -35,7 +35,8 @@
 //
 // A controller creates it as soon as the old one is being deleted. It waits until the old one is gone, and may then run on the
 // target only (Place, which the scheduler asks in Filter). An annotation then makes kube-scheduler try it again. Until a replica that
-// has just started knows the records, pods with an owner wait. A bare pod is copied behind a scheduling gate first.
+// has just started knows the records, pods with an owner wait. A bare pod is copied behind a scheduling gate first. If it asks for GPU memory
+// by its containers' limits alone, the copy gets the annotations of the user once it exists (withheld): admission refuses them before.
 //
 // The new pod carries what the job has saved (handOver): the device plugin puts it into the container, where gpushare.resume() compares
 // it with the file.

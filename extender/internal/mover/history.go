@@ -160,7 +160,7 @@ func (m *Mover) refresh(ctx context.Context, snapshot *cache.Snapshot, past map[
 
 // pathOf returns where a job saves, by its annotation or the last checkpoint that it has reported, or "".
 func (m *Mover) pathOf(ctx context.Context, pod *corev1.Pod) (string, error) {
-	if spec, err := gpushare.Parse(pod.Annotations); err == nil && spec.Signal.Path != "" {
+	if spec, err := request.Spec(pod); err == nil && spec.Signal.Path != "" {
 		return spec.Signal.Path, nil
 	}
 	return m.checkpointPath(ctx, growth.PodUID(pod.UID))

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
@@ -29,13 +30,13 @@ func (m *Mover) refusal(ctx context.Context, pod *corev1.Pod, to growth.NodeName
 
 // unable returns why the job of a pod is not moved anywhere, by the annotations of the pod; "" if it may be.
 func unable(pod *corev1.Pod) string {
-	spec, err := gpushare.Parse(pod.Annotations)
+	spec, err := request.Spec(pod)
 	switch {
 	case err != nil:
 		return fmt.Sprintf("The job is not moved, because its annotations are invalid: %s", err)
 	case spec.Checkpoint == gpushare.CheckpointNone:
 		return "The job is not moved, because its annotation " + gpushare.CheckpointAnnotation + " is none: it cannot save"
-	case pod.Annotations[gpushare.PausedAnnotation] != "":
+	case gpushare.IsPaused(pod.Annotations):
 		return "The job is not moved while it is paused. Remove the annotation " + gpushare.PausedAnnotation + " first"
 	}
 	return ""

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
+	"github.com/trellis-gpu/trellis/extender/internal/recreate"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -102,7 +103,7 @@ func (t targets) crowded(ctx context.Context, plan []rebalance.Decision, pods []
 		if why := unschedulable(pods[i], on); why != "" {
 			return fmt.Sprintf("The job is not moved, because not all of its pods fit node %s: %s", d.To, why), nil
 		}
-		cpu, memory := request.Lasting(pods[i])
+		cpu, memory := recreate.Lasting(pods[i])
 		on.pods, on.cpu, on.memory = on.pods+1, on.cpu+cpu, on.memory+memory
 		taken[d.To] = on
 	}

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
-	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/extender/internal/recreate"
 	"github.com/trellis-gpu/trellis/growth"
 )
 
@@ -23,7 +23,7 @@ func unschedulable(pod *corev1.Pod, on occupied) string {
 	if aboutOthers(pod) {
 		return "the pod has rules about other pods"
 	}
-	cpu, memory := request.Lasting(pod)
+	cpu, memory := recreate.Lasting(pod)
 	has := on.node.Status.Allocatable
 	if free, known := has[corev1.ResourceCPU]; known && on.cpu+cpu > growth.MilliCPU(free.MilliValue()) {
 		return "too little CPU is left"

@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
 func TestUnschedulable(t *testing.T) {
@@ -40,12 +42,18 @@ func TestUnschedulable(t *testing.T) {
 			n.node.Spec.Taints = []corev1.Taint{taint}
 			p.Spec.Tolerations = []corev1.Toleration{{Key: "gpu", Value: "b"}}
 		}, "the node has a taint"},
-		"a node selector":        {func(p *corev1.Pod, _ *occupied) { p.Spec.NodeSelector = map[string]string{"zone": "2"} }, "the node is not selected"},
-		"a matching affinity":    {selector("zone", corev1.NodeSelectorOpIn, "1", "2"), ""},
-		"another affinity":       {selector("zone", corev1.NodeSelectorOpNotIn, "1"), "the node is not selected"},
-		"an unknown operator":    {selector("zone", "Like", "1"), "the node is not selected"},
-		"a port of the node":     {func(p *corev1.Pod, _ *occupied) { p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}} }, "the pod has rules about other pods"},
-		"too little CPU":         {func(_ *corev1.Pod, n *occupied) { n.cpu = 3500 }, "too little CPU is left"},
+		"a node selector":     {func(p *corev1.Pod, _ *occupied) { p.Spec.NodeSelector = map[string]string{"zone": "2"} }, "the node is not selected"},
+		"a matching affinity": {selector("zone", corev1.NodeSelectorOpIn, "1", "2"), ""},
+		"another affinity":    {selector("zone", corev1.NodeSelectorOpNotIn, "1"), "the node is not selected"},
+		"an unknown operator": {selector("zone", "Like", "1"), "the node is not selected"},
+		"a port of the node":  {func(p *corev1.Pod, _ *occupied) { p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}} }, "the pod has rules about other pods"},
+		"too little CPU":      {func(_ *corev1.Pod, n *occupied) { n.cpu = 3500 }, "too little CPU is left"},
+		"too little CPU for what the pod was created with": {func(p *corev1.Pod, n *occupied) {
+			n.cpu = 3500
+			p.Annotations = map[string]string{gpushare.RequestAnnotation: "train=1"}
+			p.Spec.Containers[0].Name = "train"
+			p.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("2m")
+		}, "too little CPU is left"},
 		"too little memory":      {func(_ *corev1.Pod, n *occupied) { n.memory = 8000 }, "too little memory is left"},
 		"as many pods as it can": {func(_ *corev1.Pod, n *occupied) { n.pods = 10 }, "the node has as many pods as it may"},
 	} {

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
@@ -33,6 +34,7 @@ func Copy(pod *corev1.Pod) *corev1.Pod {
 		copied.Annotations = map[string]string{}
 	}
 	keepDeadline(copied, pod)
+	restoreRequests(copied, pod)
 	copied.Annotations[gpushare.RefusalsAnnotation] = strconv.Itoa(rejections(pod) + 1)
 	if !chosenByUser(pod) {
 		copied.Spec.NodeName = ""
@@ -46,7 +48,7 @@ func Copy(pod *corev1.Pod) *corev1.Pod {
 
 // keepDeadline replaces a deadline that counts from the creation of the rejected pod by its time.
 func keepDeadline(copied, pod *corev1.Pod) {
-	spec, err := gpushare.ParseWithLimits(pod.Annotations)
+	spec, err := request.Spec(pod)
 	if err == nil && spec.Deadline.After > 0 && !pod.CreationTimestamp.IsZero() {
 		copied.Annotations[gpushare.DeadlineAnnotation] = spec.Deadline.Time(pod.CreationTimestamp.Time).UTC().Format(time.RFC3339)
 	}

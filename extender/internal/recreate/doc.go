@@ -16,5 +16,6 @@
 // Other evidence is therefore considered too: the category on the pod, the time between its start and its rejection, and
 // its sample, advice and allocation on the bus.
 //
-// The new pod has the node of the rejected one if the user had set it, and otherwise none.
+// The new pod has the node of the rejected one if the user had set it, and otherwise none. If it asks for GPU memory by its containers'
+// limits alone, it lacks the annotations of its user, which admission refuses on a new pod of that kind (Admissible).
 package recreate

@@ -3,6 +3,8 @@ package recreate
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/podevents"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
 // message says why kubelet rejected the pod, in kubelet's own words too.
@@ -43,9 +46,14 @@ func cause(refusal bus.Refusal) string {
 // eventTime is how long events exist by default.
 const eventTime = time.Hour
 
-// recordEvent writes an event that explains why the pod is new.
-func (r *Recreator) recordEvent(ctx context.Context, pod *corev1.Pod, refusal bus.Refusal) {
-	r.events().Write(ctx, request.Ref(pod), corev1.EventTypeNormal, "Resubmitted", message(refusal))
+// recordEvent writes an event that explains why the pod is new, and which of its annotations it lacks.
+func (r *Recreator) recordEvent(ctx context.Context, pod *corev1.Pod, refusal bus.Refusal, withheld map[string]string) {
+	text := message(refusal)
+	if len(withheld) > 0 {
+		text += fmt.Sprintf(" It lacks %s: admission refuses a new pod that has annotations of its user without %s. Set them again.",
+			strings.Join(slices.Sorted(maps.Keys(withheld)), ", "), gpushare.MemoryAnnotation)
+	}
+	r.events().Write(ctx, request.Ref(pod), corev1.EventTypeNormal, "Resubmitted", text)
 }
 
 // recordStaysFailed writes an event that explains why a rejected pod is not recreated. Each replica sees that.

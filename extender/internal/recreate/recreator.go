@@ -152,7 +152,8 @@ func (r *Recreator) record(ctx context.Context, seen *corev1.Pod) error {
 		return nil // the informer lags
 	}
 	copied := Copy(pod)
-	dryRun := copied.DeepCopy()
+	accepted, _ := Admissible(copied)
+	dryRun := accepted.DeepCopy()
 	dryRun.Name, dryRun.GenerateName = "", "again-"
 	if _, err := pods.Create(ctx, dryRun, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 		return fmt.Errorf("pod %s/%s, which kubelet rejected, stays as it is: %w", pod.Namespace, pod.Name, err)

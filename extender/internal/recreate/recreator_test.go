@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,6 +45,11 @@ func newHarness(t *testing.T, pods ...*corev1.Pod) *harness {
 	}
 	h.client.PrependReactor("create", "pods", func(action core.Action) (bool, runtime.Object, error) {
 		create := action.(core.CreateActionImpl)
+		annotations := create.Object.(*corev1.Pod).Annotations
+		byUser := slices.ContainsFunc(gpushare.UserAnnotations(), func(name string) bool { return annotations[name] != "" })
+		if byUser && !gpushare.RequestsShare(annotations) { // as admission does
+			return true, nil, apierrors.NewForbidden(corev1.Resource("pods"), "job", errors.New("annotation gpushare/gpu-mem is missing"))
+		}
 		if len(create.CreateOptions.DryRun) > 0 {
 			return true, create.Object, h.dryRunErr
 		}
@@ -112,6 +120,38 @@ func TestRecreator_RecreatesRejectedPod(t *testing.T) {
 		require.Equal(t, "Kubelet rejected this pod because kubelet or its device plugin was restarting (UnexpectedAdmissionError: no "+
 			"healthy devices present). Trellis has recreated it, because nothing shows that it ran.", events.Items[0].Message)
 	})
+}
+
+// Admission refuses annotations of a user on a new pod that asks by its limits alone. It is recreated without them, and the event says so.
+func TestRecreator_RecreatesPodsByLimits(t *testing.T) {
+	for name, tc := range map[string]struct {
+		annotated map[string]string
+		lacks     string
+	}{
+		"no annotation of its user": {},
+		"annotations of its user": {
+			annotated: map[string]string{gpushare.PriorityAnnotation: "2", gpushare.DeadlineAnnotation: "6h"},
+			lacks:     " It lacks gpushare/deadline, gpushare/priority: admission refuses",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := rejected()
+			delete(pod.Annotations, gpushare.MemoryAnnotation)
+			maps.Copy(pod.Annotations, tc.annotated)
+			h := newHarness(t, pod)
+			require.NoError(t, h.recreateAfterDelay(pod))
+			require.EqualValues(t, "new", h.uid())
+			again, err := h.client.CoreV1().Pods("team").Get(t.Context(), "job", metav1.GetOptions{})
+			require.NoError(t, err)
+			require.Equal(t, map[string]string{"note": "mine", gpushare.RefusalsAnnotation: "1"}, again.Annotations)
+			require.Equal(t, pod.Spec.Containers, again.Spec.Containers, "its limits are the request")
+			events, err := h.client.CoreV1().Events("team").List(t.Context(), metav1.ListOptions{})
+			require.NoError(t, err)
+			require.Len(t, events.Items, 1)
+			require.Contains(t, events.Items[0].Message, tc.lacks)
+			require.Equal(t, tc.lacks != "", strings.Contains(events.Items[0].Message, "It lacks"))
+		})
+	}
 }
 
 func TestRecreator_DelayDoubles(t *testing.T) {

@@ -40,12 +40,13 @@ func (r *Recreator) replace(ctx context.Context, refusal bus.Refusal, copied *co
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("deleting the rejected pod: %w", err)
 	}
-	created, err := pods.Create(ctx, copied, metav1.CreateOptions{})
+	accepted, withheld := Admissible(copied)
+	created, err := pods.Create(ctx, accepted, metav1.CreateOptions{})
 	switch {
 	case err == nil:
 		r.Log.Info("a pod that kubelet rejected is recreated", "pod", ref.String(), "uid", created.UID,
 			"reason", refusal.Reason)
-		r.recordEvent(ctx, created, refusal)
+		r.recordEvent(ctx, created, refusal, withheld)
 		return nil
 	case apierrors.IsAlreadyExists(err):
 		current, err := pods.Get(ctx, ref.Name, metav1.GetOptions{})

@@ -35,7 +35,7 @@ func (s *Scheduler) evictable(snapshot *cache.Snapshot, node *cache.NodeInfo, po
 				continue
 			}
 			seen[r.Pod] = true
-			budgets, err := s.budgetsOf(*victim, allowed)
+			budgets, err := s.budgetsOf(*victim, selectsVictim, allowed)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -70,7 +70,7 @@ func (s *Scheduler) Protected(pods ...*corev1.Pod) string {
 		budgets, err := s.budgetsOf(request.Pod{
 			Ref:    request.Ref(pod),
 			Labels: pod.Labels,
-		}, allowed)
+		}, selectsEvicted, allowed)
 		if err != nil {
 			return err.Error()
 		}
@@ -90,9 +90,20 @@ func (s *Scheduler) Protected(pods ...*corev1.Pod) string {
 	return ""
 }
 
+// selects reports whether the selector of a budget selects a pod with these labels.
+type selects func(selector labels.Selector, pod labels.Set) bool
+
+// selectsVictim is the rule of kube-scheduler's preemption. It ignores empty selectors, and pods without labels.
+func selectsVictim(selector labels.Selector, pod labels.Set) bool {
+	return len(pod) > 0 && !selector.Empty() && selector.Matches(pod)
+}
+
+// selectsEvicted is the rule of the Eviction API: an empty selector selects all pods of the namespace, a missing one none.
+func selectsEvicted(selector labels.Selector, pod labels.Set) bool { return selector.Matches(pod) }
+
 // budgetsOf returns the budgets that select the pod, and adds their allowed disruptions. A budget does not count a pod
 // whose disruption has started already.
-func (s *Scheduler) budgetsOf(pod request.Pod, allowed preempt.DisruptionsAllowed) ([]preempt.Budget, error) {
+func (s *Scheduler) budgetsOf(pod request.Pod, matches selects, allowed preempt.DisruptionsAllowed) ([]preempt.Budget, error) {
 	budgets, err := s.Budgets.In(pod.Ref.Namespace)
 	if err != nil {
 		return nil, fmt.Errorf("listing disruption budgets: %w", err)
@@ -100,8 +111,8 @@ func (s *Scheduler) budgetsOf(pod request.Pod, allowed preempt.DisruptionsAllowe
 	var names []preempt.Budget
 	for _, b := range budgets {
 		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-		if err != nil || len(pod.Labels) == 0 || selector.Empty() || !selector.Matches(labels.Set(pod.Labels)) {
-			continue // as kube-scheduler does
+		if err != nil || !matches(selector, labels.Set(pod.Labels)) {
+			continue // an invalid selector selects no pod
 		}
 		if _, disrupted := b.Status.DisruptedPods[pod.Ref.Name]; disrupted {
 			continue

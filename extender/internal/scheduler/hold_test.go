@@ -190,3 +190,42 @@ func TestProtected_CountsAllPods(t *testing.T) {
 		require.Equal(t, "default/ddp next to default/too", s.Protected(pods[0]), "the API server evicts no such pod")
 	})
 }
+
+// A budget that the Eviction API applies, and this package does not, would refuse the evictions of a move that has begun.
+func TestProtected_SelectsPodsAsTheEvictionAPI(t *testing.T) {
+	app := map[string]string{"app": "ddp"}
+	for name, tc := range map[string]struct {
+		selector *metav1.LabelSelector
+		labels   map[string]string
+		want     string
+	}{
+		"its labels":                     {selector: &metav1.LabelSelector{MatchLabels: app}, labels: app, want: "default/all"},
+		"other labels":                   {selector: &metav1.LabelSelector{MatchLabels: app}, labels: map[string]string{"app": "web"}},
+		"an empty selector":              {selector: &metav1.LabelSelector{}, labels: app, want: "default/all"},
+		"an empty one, without labels":   {selector: &metav1.LabelSelector{}, want: "default/all"},
+		"no selector":                    {labels: app},
+		"without labels, one that lacks": {selector: lacks("app"), want: "default/all"},
+		"an invalid selector":            {selector: &metav1.LabelSelector{MatchLabels: map[string]string{"-": "-"}}, labels: app},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := clustertest.New(t)
+				s := c.Scheduler(c.Cache)
+				_, err := c.Client.PolicyV1().PodDisruptionBudgets("default").Create(t.Context(), &policyv1.PodDisruptionBudget{
+					ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "all"},
+					Spec:       policyv1.PodDisruptionBudgetSpec{Selector: tc.selector},
+				}, metav1.CreateOptions{})
+				require.NoError(t, err)
+				c.Settle()
+				pod := clustertest.Pod("ddp", "4Gi", 4)
+				pod.Labels = tc.labels
+				require.Equal(t, tc.want, s.Protected(pod))
+			})
+		})
+	}
+}
+
+// lacks selects pods without a label.
+func lacks(label string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: label, Operator: metav1.LabelSelectorOpDoesNotExist}}}
+}

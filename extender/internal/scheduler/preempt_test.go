@@ -32,9 +32,14 @@ func reports(c *clustertest.Cluster, name, node string, g growth.Growth) {
 
 func addBudget(c *clustertest.Cluster, name string, allowed int32) {
 	c.T.Helper()
+	addBudgetFor(c, name, &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}, allowed)
+}
+
+func addBudgetFor(c *clustertest.Cluster, name string, pods *metav1.LabelSelector, allowed int32) {
+	c.T.Helper()
 	_, err := c.Client.PolicyV1().PodDisruptionBudgets("default").Create(c.T.Context(), &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
-		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}},
+		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: pods},
 		Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed},
 	}, metav1.CreateOptions{})
 	require.NoError(c.T, err)
@@ -105,6 +110,15 @@ var preemptions = map[string]struct {
 		},
 		pod: urgent(8), offered: []scheduler.Candidate{candidate("n", 0, "guarded-uid")},
 		want: []scheduler.Candidate{candidate("n", 0, "guarded-uid")},
+	},
+	"a budget with an empty selector spares none, as in kube-scheduler": {
+		cluster: func(c *clustertest.Cluster) {
+			runs(c, "a", "n", "n-a", 8, 0)
+			runs(c, "b", "n", "n-b", 8, 5)
+			addBudgetFor(c, "all", &metav1.LabelSelector{}, 0)
+		},
+		pod: urgent(8), offered: []scheduler.Candidate{candidate("n", 0, "a-uid")},
+		want: []scheduler.Candidate{candidate("n", 0, "a-uid")},
 	},
 	"a victim without a share stays, with its violation": {
 		cluster: func(c *clustertest.Cluster) {

@@ -74,6 +74,19 @@ func (c *Changer) announce(ctx context.Context, j *job, change elastic.Change) {
 	}
 }
 
+// explain says once why the owner of a job cannot have the recommended number. Reasons that pass, such as a pause, are no event.
+func (c *Changer) explain(ctx context.Context, j *job, s elastic.Seen) {
+	why := j.number.refuses(s.Advised)
+	if why == "" {
+		return
+	}
+	j.refused = s.Advised
+	if c.explained[j.owner.UID] != s.Advised {
+		podevents.Writer{Client: c.Client, Log: c.Log}.WriteOnce(ctx, request.Ref(j.pods[0]), corev1.EventTypeWarning, "WorkersNotChanged",
+			fmt.Sprintf("%d → %d workers was not done: %s", s.Workers, s.Advised, why))
+	}
+}
+
 // event writes an event on the job's first pod.
 func (c *Changer) event(ctx context.Context, j *job, kind, reason, message string) {
 	podevents.Writer{Client: c.Client, Log: c.Log}.Write(ctx, request.Ref(j.pods[0]), kind, reason, message)

@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/elastic"
@@ -32,6 +34,8 @@ type job struct {
 	pods []*corev1.Pod
 	// number is the number of workers in the owner, once it was read.
 	number number
+	// refused is the recommended number that the owner cannot have; 0 if there is none.
+	refused int
 }
 
 // jobs returns the elastic jobs of a namespace.
@@ -49,7 +53,7 @@ func (c *Changer) jobs(ctx context.Context, namespace string) ([]*job, error) {
 		if controller == nil || ended(pod) || pod.DeletionTimestamp != nil || pod.Annotations[gpushare.ElasticAnnotation] == "" {
 			continue
 		}
-		spec, err := gpushare.ParseWithLimits(pod.Annotations)
+		spec, err := request.Spec(pod)
 		if err != nil || !spec.Allows(gpushare.TuneWorkers) {
 			continue
 		}
@@ -91,29 +95,32 @@ func (c *Changer) look(ctx context.Context, j *job, change elastic.Change) (elas
 		return s, err
 	}
 	s.Workers = j.number.workers
-	if j.number.fixed != "" {
-		s.Blocked = j.number.fixed
+	advised, err := c.advised(ctx, j)
+	s.Advised, s.AdvisedFrom, s.Why = advised.Workers, advised.From, advised.Reason
+	wanted := s.Advised
+	if change.Going() {
+		wanted = change.To
 	}
-	s.Advised, s.Why, err = c.advised(ctx, j)
+	s.Blocked = cmp.Or(j.number.refuses(wanted), s.Blocked)
 	s.Saved, s.Failed = j.answers(change.ID)
 	return s, err
 }
 
-// advised returns the recommended number of workers, and why; 0 if there is none.
-func (c *Changer) advised(ctx context.Context, j *job) (workers int, why string, err error) {
+// advised returns the recommended number of workers; the zero value if there is none.
+func (c *Changer) advised(ctx context.Context, j *job) (elastic.Recommendation, error) {
 	for _, pod := range j.pods {
 		key := bus.AdviceKey(growth.PodUID(pod.UID))
 		entries, _, err := c.Bus.List(ctx, key)
 		if err != nil {
-			return 0, "", err
+			return elastic.Recommendation{}, err
 		}
 		for _, entry := range entries {
 			if advice, err := bus.Decode[bus.Advice](entry.Value); err == nil && entry.Key == key && advice.Width != nil {
-				return advice.Width.Workers, advice.Width.Reason, nil
+				return advice.Width.Recommendation, nil
 			}
 		}
 	}
-	return 0, "", nil
+	return elastic.Recommendation{}, nil
 }
 
 // blocked returns why the number of workers of a job must not be changed now.
@@ -123,7 +130,7 @@ func (j *job) blocked(change elastic.Change) string {
 	}
 	for _, pod := range j.pods {
 		switch {
-		case pod.Annotations[gpushare.PausedAnnotation] != "":
+		case gpushare.IsPaused(pod.Annotations):
 			return "it is paused"
 		case pod.Annotations[gpushare.MoveAnnotation] != "":
 			return "it moves to another node"

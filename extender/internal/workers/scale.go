@@ -18,9 +18,23 @@ type number struct {
 	version string
 	// completions is set for a Job that ends when each of its workers has: both numbers change together.
 	completions bool
+	// most bounds the workers that would run; 0 if nothing does.
+	most int
 	// fixed is why the number cannot be changed.
 	fixed string
 }
+
+// refuses returns why the owner cannot have a number of workers, or "".
+func (n number) refuses(workers int) string {
+	if n.fixed == "" && n.most > 0 && workers > n.most {
+		return fmt.Sprintf("its Job runs no more pods than its completions that are left (%d): ", n.most) + otherCompletions
+	}
+	return n.fixed
+}
+
+// otherCompletions is what a user does whose Job lacks completions for more workers. The API server sets both numbers to 1 if its user sets
+// neither.
+const otherCompletions = "set parallelism and leave completions out, or make it Indexed with equal numbers"
 
 // scales has the paths of resources with the subresource scale, by API version and kind; empty if a kind has none.
 type scales map[[2]string]string
@@ -60,8 +74,25 @@ func ofJob(j *batchv1.Job) number {
 	if j.Spec.Parallelism != nil && (j.Spec.Suspend == nil || !*j.Spec.Suspend) {
 		n.workers = int(*j.Spec.Parallelism)
 	}
+	return n.withCompletions(j)
+}
+
+// withCompletions adds what the completions of a Job permit. The Job controller starts no more pods than are left of them, and each pod
+// of a Job that is not Indexed is a work item, not a worker of one job.
+func (n number) withCompletions(j *batchv1.Job) number {
+	if j.Spec.Completions == nil {
+		return n
+	}
+	completions := int(*j.Spec.Completions)
 	indexed := j.Spec.CompletionMode != nil && *j.Spec.CompletionMode == batchv1.IndexedCompletion
-	n.completions = indexed && j.Spec.Completions != nil && int(*j.Spec.Completions) == n.workers
+	switch {
+	case indexed && completions == n.workers:
+		n.completions = true
+	case indexed:
+		n.most = max(completions-int(j.Status.Succeeded), 1)
+	case n.fixed == "":
+		n.fixed = fmt.Sprintf("its Job runs as many pods as its completions (%d) in all, with any number of workers: ", completions) + otherCompletions
+	}
 	return n
 }
 

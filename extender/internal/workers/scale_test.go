@@ -52,6 +52,39 @@ func TestNumber_ReadsParallelism(t *testing.T) {
 	require.Empty(t, of(above("CronJob")).fixed)
 }
 
+// The Job controller starts no more pods than completions are left, so a Job that lacks some would have a number that it does not run with.
+func TestNumber_RefusesWhatCompletionsForbid(t *testing.T) {
+	job := func(parallelism, completions, succeeded int32, mode batchv1.CompletionMode) batchv1.Job {
+		j := batchv1.Job{Spec: batchv1.JobSpec{Parallelism: &parallelism, CompletionMode: &mode}, Status: batchv1.JobStatus{Succeeded: succeeded}}
+		if completions > 0 {
+			j.Spec.Completions = &completions
+		}
+		return j
+	}
+	inAll := func(completions string) string {
+		return "its Job runs as many pods as its completions (" + completions + ") in all, with any number of workers: " + otherCompletions
+	}
+	left := func(completions string) string {
+		return "its Job runs no more pods than its completions that are left (" + completions + "): " + otherCompletions
+	}
+	for name, tc := range map[string]struct {
+		job     batchv1.Job
+		workers int
+		want    string
+	}{
+		"no completions":                      {job(2, 0, 0, batchv1.NonIndexedCompletion), 4, ""},
+		"indexed, and both are equal":         {job(2, 2, 0, batchv1.IndexedCompletion), 4, ""},
+		"what Kubernetes sets if neither is":  {job(1, 1, 0, batchv1.NonIndexedCompletion), 2, inAll("1")},
+		"one pod after the other":             {job(1, 8, 0, batchv1.NonIndexedCompletion), 2, inAll("8")},
+		"indexed, with enough completions":    {job(2, 4, 0, batchv1.IndexedCompletion), 4, ""},
+		"indexed, with too few":               {job(2, 3, 0, batchv1.IndexedCompletion), 4, left("3")},
+		"indexed, with too few that are left": {job(2, 4, 1, batchv1.IndexedCompletion), 4, left("3")},
+		"indexed, and fewer workers":          {job(2, 3, 0, batchv1.IndexedCompletion), 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, ofJob(&tc.job).refuses(tc.workers)) })
+	}
+}
+
 func TestJob_Answers(t *testing.T) {
 	saved := gpushare.Saved{Request: "a", Step: 7, SHA256: "0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f", Path: "/c"}.String()
 	for name, tc := range map[string]struct {
@@ -87,6 +120,7 @@ func TestJob_BlockedReasons(t *testing.T) {
 	}{
 		"it runs":         {pod(corev1.PodRunning, nil), ""},
 		"it is paused":    {pod(corev1.PodRunning, map[string]string{gpushare.PausedAnnotation: "true"}), "it is paused"},
+		"it is not":       {pod(corev1.PodRunning, map[string]string{gpushare.PausedAnnotation: " false"}), ""},
 		"it moves":        {pod(corev1.PodRunning, map[string]string{gpushare.MoveAnnotation: "any"}), "it moves to another node"},
 		"it does not run": {pod(corev1.PodPending, nil), "its pod p does not run"},
 	} {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
@@ -37,6 +38,8 @@ type Changer struct {
 	Log     *slog.Logger
 
 	scales scales
+	// explained are the recommended numbers that owners cannot have, by the last pass. An event says so of each.
+	explained map[types.UID]int
 }
 
 // Run changes numbers of workers until ctx ends.
@@ -68,6 +71,7 @@ func (c *Changer) Pass(ctx context.Context, now time.Time) error {
 		}
 	}
 	var errs []error
+	explained := map[types.UID]int{}
 	for namespace := range namespaces {
 		jobs, err := c.jobs(ctx, namespace)
 		errs = append(errs, err)
@@ -75,8 +79,12 @@ func (c *Changer) Pass(ctx context.Context, now time.Time) error {
 			if err := c.step(ctx, j, now); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", j.owner, err))
 			}
+			if j.refused != 0 {
+				explained[j.owner.UID] = j.refused
+			}
 		}
 	}
+	c.explained = explained
 	return errors.Join(append(errs, c.forget(ctx, now))...)
 }
 
@@ -93,6 +101,9 @@ func (c *Changer) step(ctx context.Context, j *job, now time.Time) error {
 	}
 	next, changed := c.Limits.Next(record.Change, seen, fmt.Sprintf("workers-%016x", now.UnixNano()), now)
 	if !changed {
+		if c.Limits.Due(record.Change, seen, now) {
+			c.explain(ctx, j, seen)
+		}
 		return c.act(ctx, j, record.Change)
 	}
 	value, err := bus.Encode(bus.WidthChange{Owner: j.owner.String(), Change: next})
