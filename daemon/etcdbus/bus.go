@@ -40,7 +40,7 @@ func Open(c Config) (*Bus, error) {
 		return nil, err
 	}
 	client, err := clientv3.New(clientv3.Config{
-		Endpoints:            c.Endpoints,
+		Endpoints:            c.endpoints(),
 		TLS:                  tlsConfig,
 		DialKeepAliveTime:    5 * time.Second,
 		DialKeepAliveTimeout: 3 * time.Second,

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/netip"
 	"os"
 	"strings"
 	"time"
@@ -13,7 +15,7 @@ import (
 
 // Config configures a Bus: the endpoints of etcd, and the files for TLS.
 type Config struct {
-	// Endpoints are URLs such as https://10.0.0.1:2379.
+	// Endpoints are URLs such as https://10.0.0.1:2379. An IPv6 address needs no brackets if a port follows.
 	Endpoints []string
 	// CAFile, CertFile and KeyFile are PEM files: the CA of etcd's certificate, and the client certificate with its key.
 	// Either all are set, or none for plain HTTP. Each new connection reads the client certificate again, so a renewed
@@ -49,6 +51,25 @@ func (c Config) Validate() error {
 		return fmt.Errorf("etcd session TTL %s: from 1s to 1h", c.SessionTTL)
 	}
 	return nil
+}
+
+// endpoints returns the endpoints as valid URLs. Kubernetes sets the variable of a Service's address without brackets, and
+// manifests cannot add them for IPv6 alone.
+func (c Config) endpoints() []string {
+	urls := make([]string, len(c.Endpoints))
+	for i, endpoint := range c.Endpoints {
+		urls[i] = endpoint
+		scheme, address, _ := strings.Cut(endpoint, "://")
+		colon := strings.LastIndex(address, ":")
+		if colon < 0 {
+			continue
+		}
+		host, port := address[:colon], address[colon+1:]
+		if ip, err := netip.ParseAddr(host); err == nil && ip.Is6() {
+			urls[i] = scheme + "://" + net.JoinHostPort(host, port)
+		}
+	}
+	return urls
 }
 
 // tls returns the TLS configuration of the client, nil for plain HTTP.

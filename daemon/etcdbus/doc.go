@@ -9,5 +9,6 @@
 //     one node without a lock.
 //   - List reads pages, all at the revision of the first. One reply with tens of thousands of records would exceed gRPC's
 //     message limit. If etcd compacts that revision before the last page, List starts again.
-//   - Watch lists at a revision and watches from the next. After a compaction, an error or an outage it lists again.
+//   - Watch lists at a revision and watches from the next. After a compaction, an error or an outage it lists again,
+//     and also if etcd comes back with a lower revision, as an empty one does or one from a backup.
 package etcdbus

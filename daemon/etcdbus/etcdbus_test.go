@@ -17,6 +17,7 @@ import (
 const sessionTTL = 2 * time.Second
 
 func TestContract(t *testing.T) {
+	t.Parallel()
 	bustest.Run(t, func(t *testing.T) bustest.Harness {
 		server := etcdtest.New(t)
 		// Etcd's leases use wall-clock time: there is nothing to advance, and the suite waits.

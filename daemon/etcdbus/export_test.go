@@ -10,3 +10,6 @@ const (
 	PageSize     = pageSize
 	ListAttempts = listAttempts
 )
+
+// Endpoints are the addresses that the client dials.
+func (b *Bus) Endpoints() []string { return b.client.Endpoints() }

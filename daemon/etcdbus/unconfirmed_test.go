@@ -2,14 +2,10 @@ package etcdbus_test
 
 import (
 	"context"
-	"net"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
-	"google.golang.org/grpc"
 
-	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
@@ -31,21 +27,11 @@ func (u *unconfirming) Watch(stream etcdserverpb.Watch_WatchServer) error {
 }
 
 func TestWatch_DetectsAnEtcdLostBeforeConfirmation(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	server, m := grpc.NewServer(), &unconfirming{watched: make(chan struct{})}
-	etcdserverpb.RegisterKVServer(server, m)
-	etcdserverpb.RegisterWatchServer(server, m)
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(server.Stop)
-
-	b, err := etcdbus.Open(etcdbus.Config{Endpoints: []string{"http://" + listener.Addr().String()}})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = b.Close() })
-	mirror := &bus.Mirror[string]{Decode: func(e bus.Entry) (string, error) { return string(e.Value), nil }}
-	batches := b.Watch(t.Context(), "/n/")
+	t.Parallel()
+	etcd := &unconfirming{watched: make(chan struct{})}
+	server, batches, mirror := watchFake(t, etcd)
 	until(t, batches, mirror, func(v *bus.View[string]) bool { return v.Synced })
-	<-m.watched
+	<-etcd.watched
 	server.Stop()
 	until(t, batches, mirror, func(v *bus.View[string]) bool { return v.Err != nil })
 }

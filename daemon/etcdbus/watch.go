@@ -69,6 +69,7 @@ func (b *Bus) follow(ctx context.Context, prefix string, relist relistFunc, next
 		confirmed <- b.client.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(int64(revision)+1))
 	}()
 	var changes clientv3.WatchChan
+	known := lineage{revision: int64(revision)}
 	probe := time.NewTicker(probeInterval)
 	defer probe.Stop()
 	for {
@@ -81,11 +82,12 @@ func (b *Bus) follow(ctx context.Context, prefix string, relist relistFunc, next
 			if err := reply.Err(); err != nil { // among others, a compaction
 				return wrap("watching "+prefix, err)
 			}
+			known.revision = max(known.revision, reply.Header.Revision)
 			next.add(reply.Events)
 		case next.outlet(out) <- next.batch:
 			*next = pending{}
 		case <-probe.C:
-			if err := b.probe(ctx, prefix); err != nil {
+			if err := b.probe(ctx, prefix, &known); err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -116,12 +118,16 @@ func (b *Bus) relistInChunks(ctx context.Context, prefix string, out chan<- bus.
 	})
 }
 
-// probe returns an error if etcd does not answer.
-func (b *Bus) probe(ctx context.Context, prefix string) error {
+// probe returns an error if etcd does not answer, or if its data was replaced.
+func (b *Bus) probe(ctx context.Context, prefix string, known *lineage) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	if _, err := b.client.Get(ctx, prefix, clientv3.WithCountOnly()); err != nil {
+	reply, err := b.client.Get(ctx, prefix, clientv3.WithCountOnly())
+	if err != nil {
 		return wrap("reaching the bus", err)
+	}
+	if err := known.add(reply.Header); err != nil {
+		return wrap("watching "+prefix, err)
 	}
 	return nil
 }
