@@ -19,8 +19,10 @@ const (
 	// listing.
 	listInterval    = 10 * time.Second
 	recheckInterval = time.Second
-	// listTimeout bounds one listing.
-	listTimeout = 5 * time.Second
+	// firstListTimeout bounds the first listing, in which the driver may have to initialise many GPUs, and listTimeout each
+	// later one. The startup probe of deploy/base/deviceplugin waits longer than the first.
+	firstListTimeout = 2 * time.Minute
+	listTimeout      = 5 * time.Second
 )
 
 // inventory is the list of the node's GPUs, with their source: the driver or an emulation.
@@ -57,7 +59,7 @@ func openInventory(ctx context.Context, c *config.Config, log *slog.Logger, chec
 		if s.driver, err = nvml.Open(); err != nil {
 			return nil, err
 		}
-		source = &gpu.TimeoutSource{Source: s.driver, Timeout: listTimeout}
+		source = &gpu.TimeoutSource{Source: s.driver, Timeout: listTimeout, First: firstListTimeout, Log: log}
 	}
 	if s.Inventory, err = gpu.Open(ctx, source, unit, log, checks...); err != nil {
 		s.close()

@@ -1,8 +1,10 @@
 package gpu
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 )
@@ -13,10 +15,16 @@ import (
 type TimeoutSource struct {
 	Source  Source
 	Timeout time.Duration
+	// First bounds calls until one has been answered: without persistence mode, the driver initialises each GPU then, for 1
+	// to 3 s. Timeout applies if it is longer.
+	First time.Duration
+	// Log receives a message if that takes longer than Timeout. Nil discards it.
+	Log *slog.Logger
 
-	mu      sync.Mutex
-	pending chan result // nil without a call in progress
-	since   time.Time
+	mu       sync.Mutex
+	pending  chan result // nil without a call in progress
+	since    time.Time
+	answered bool
 }
 
 type result struct {
@@ -38,14 +46,25 @@ func (p *TimeoutSource) Devices(ctx context.Context) ([]Device, error) {
 	}
 	pending := p.pending
 	since := p.since
+	limit := p.Timeout
+	if !p.answered {
+		limit = max(p.First, p.Timeout)
+	}
 	p.mu.Unlock()
 
-	wait := time.NewTimer(p.Timeout)
+	if limit > p.Timeout {
+		slow := time.AfterFunc(p.Timeout, func() {
+			cmp.Or(p.Log, slog.New(slog.DiscardHandler)).Warn("the driver is still listing the GPUs; with persistence mode this "+
+				"would be faster: run nvidia-persistenced on the node", "limit", limit)
+		})
+		defer slow.Stop()
+	}
+	wait := time.NewTimer(limit)
 	defer wait.Stop()
 	select {
 	case a := <-pending:
 		p.mu.Lock()
-		p.pending = nil
+		p.pending, p.answered = nil, true
 		p.mu.Unlock()
 		if joined { // the result is as old as the call
 			return nil, fmt.Errorf("the driver answered after %s, which is too old to be believed",

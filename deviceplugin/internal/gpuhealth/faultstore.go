@@ -30,7 +30,7 @@ type FaultStore struct {
 	Dir, BootID string
 }
 
-// Load returns the faults of this boot.
+// Load returns the faults of this boot. An empty file, such as a loss of power leaves of a write that was not complete, has none.
 func (k FaultStore) Load() (map[growth.GPU]Fault, error) {
 	file, err := os.Open(filepath.Join(k.Dir, FaultFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -41,8 +41,12 @@ func (k FaultStore) Load() (map[growth.GPU]Fault, error) {
 	}
 	defer func() { _ = file.Close() }()
 	var m faultFile
-	if info, err := file.Stat(); err != nil || info.Size() > maxFaultFile {
+	info, err := file.Stat()
+	if err != nil || info.Size() > maxFaultFile {
 		return nil, fmt.Errorf("reading earlier faults: %s is not a file of this program: remove it", file.Name())
+	}
+	if info.Size() == 0 {
+		return nil, nil
 	}
 	if err := json.NewDecoder(file).Decode(&m); err != nil {
 		return nil, fmt.Errorf("reading earlier faults: %s: %w: remove it", file.Name(), err)
@@ -53,20 +57,42 @@ func (k FaultStore) Load() (map[growth.GPU]Fault, error) {
 	return m.Faults, nil
 }
 
-// Save replaces the file atomically.
+// Save replaces the file atomically, and returns once it is on the disk.
 func (k FaultStore) Save(faults map[growth.GPU]Fault) error {
 	content, err := json.Marshal(faultFile{Boot: k.currentBoot(), Faults: faults})
 	if err != nil {
 		return fmt.Errorf("storing faults: %w", err)
 	}
 	path := filepath.Join(k.Dir, FaultFile)
-	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
-		return fmt.Errorf("storing faults: %w", err)
+	err = writeThrough(path+".new", content)
+	if err == nil {
+		err = os.Rename(path+".new", path)
 	}
-	if err := os.Rename(path+".new", path); err != nil {
+	if err == nil {
+		err = syncFolder(k.Dir) // the new name
+	}
+	if err != nil {
 		return fmt.Errorf("storing faults: %w", err)
 	}
 	return nil
+}
+
+// writeThrough writes a file to the disk. Otherwise a rename may reach the disk before the content.
+func writeThrough(path string, content []byte) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // currentBoot returns the id of this boot, or an empty string if it is unknown.

@@ -186,7 +186,17 @@ func TestFaultStore_KeepsFaultsUntilReboot(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, after)
 
-	require.NoError(t, os.WriteFile(filepath.Join(dir, gpuhealth.FaultFile), []byte("{"), 0o600))
-	_, err = k.Load()
-	require.ErrorContains(t, err, "remove it")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, gpuhealth.FaultFile), nil, 0o600))
+	lost, err := k.Load()
+	require.NoError(t, err, "a loss of power has left an empty file")
+	require.Empty(t, lost)
+	for _, invalid := range []string{"{", "\n"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, gpuhealth.FaultFile), []byte(invalid), 0o600))
+		_, err = k.Load()
+		require.ErrorContains(t, err, "remove it")
+	}
+	require.NoError(t, k.Save(held), "it replaces an invalid file")
+	again, err = k.Load()
+	require.NoError(t, err)
+	require.Equal(t, held, again)
 }

@@ -84,7 +84,7 @@ type ExcessDetector struct {
 type excessState struct{ since, warned, evicted time.Time }
 
 // Detect compares uses with requests and returns the pods over their request. A pod without a request on a GPU
-// exceeds it with any use. A pod whose use is unknown keeps its state.
+// exceeds it with any use. A pod whose use is unknown keeps its state. Actions that succeed are recorded by Warned and Evicted.
 func (j *ExcessDetector) Detect(now time.Time, uses []Use, requested map[Key]growth.MiB) []Excess {
 	previous := j.states
 	j.states = map[Key]*excessState{}
@@ -101,20 +101,29 @@ func (j *ExcessDetector) Detect(now time.Time, uses []Use, requested map[Key]gro
 			e = &excessState{since: now}
 		}
 		j.states[u.Key] = e
-		excess = append(excess, j.update(now, e, Excess{Use: u, Requested: requested[u.Key]}))
+		excess = append(excess, j.due(now, e, Excess{Use: u, Requested: requested[u.Key]}))
 	}
 	return excess
 }
 
-func (j *ExcessDetector) update(now time.Time, e *excessState, x Excess) Excess {
+// due adds the actions that are due. An action stays due until it has been recorded, so that one that fails is repeated.
+func (j *ExcessDetector) due(now time.Time, e *excessState, x Excess) Excess {
 	duration := now.Sub(e.since)
-	if duration >= j.WarnAfter && (e.warned.IsZero() || now.Sub(e.warned) >= j.WarnInterval) {
-		x.Warn = true
+	x.Warn = duration >= j.WarnAfter && (e.warned.IsZero() || now.Sub(e.warned) >= j.WarnInterval)
+	x.Evict = j.EvictAfter > 0 && duration >= j.EvictAfter && (e.evicted.IsZero() || now.Sub(e.evicted) >= j.WarnInterval)
+	return x
+}
+
+// Warned records that the warning about a pod of the last Detect has succeeded.
+func (j *ExcessDetector) Warned(now time.Time, k Key) {
+	if e, known := j.states[k]; known {
 		e.warned = now
 	}
-	if j.EvictAfter > 0 && duration >= j.EvictAfter && (e.evicted.IsZero() || now.Sub(e.evicted) >= j.WarnInterval) {
-		x.Evict = true
+}
+
+// Evicted records that the eviction of a pod of the last Detect has succeeded.
+func (j *ExcessDetector) Evicted(now time.Time, k Key) {
+	if e, known := j.states[k]; known {
 		e.evicted = now
 	}
-	return x
 }

@@ -126,44 +126,56 @@ func (m *Meter) record(ctx context.Context, now time.Time, processes []gpu.Proce
 	m.mu.Unlock()
 	for _, x := range m.Detector.Detect(now, uses, requested) {
 		if pod, known := pods[x.Pod]; known { // pods without an allocation have no request
-			m.handle(ctx, pod, x)
+			m.handle(ctx, now, pod, x)
 		}
 	}
 }
 
-func (m *Meter) handle(ctx context.Context, pod growth.PodRef, x Excess) {
+func (m *Meter) handle(ctx context.Context, now time.Time, pod growth.PodRef, x Excess) {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
 	log := m.Log.With("pod", pod.String(), "uid", pod.UID, "gpu", x.GPU, "used", x.Memory.String(), "requested",
 		x.Requested.String())
 	if x.Warn {
 		log.Warn("a job uses more GPU memory than it requested")
-		about := apiserver.ObjectRef{
-			Kind:      "Pod",
-			Namespace: pod.Namespace,
-			Name:      pod.Name,
-			UID:       string(pod.UID),
-		}
-		message := fmt.Sprintf(
-			"The job uses %s on GPU %s but requested %s: other jobs there may run out of memory. Request more, or "+
-				"reduce its usage.", x.Memory, x.GPU, x.Requested)
-		if err := m.API.Warning(ctx, about, "GPUMemoryExceeded", message); err != nil {
+		if err := m.warn(ctx, pod, x); err != nil {
 			log.Warn("the event could not be recorded", "err", err)
+		} else {
+			m.Detector.Warned(now, x.Key)
 		}
 	}
 	if x.Evict {
-		err := m.API.Create(ctx, fmt.Sprintf("/api/v1/namespaces/%s/pods/%s/eviction", pod.Namespace, pod.Name),
-			map[string]any{
-				"apiVersion": "policy/v1", "kind": "Eviction",
-				"metadata":      map[string]any{"name": pod.Name, "namespace": pod.Namespace},
-				"deleteOptions": map[string]any{"preconditions": map[string]any{"uid": pod.UID}},
-			})
-		if err != nil {
+		if err := m.evict(ctx, pod); err != nil {
 			log.Warn("a job that uses more GPU memory than it requested could not be evicted", "err", err)
 			return
 		}
+		m.Detector.Evicted(now, x.Key)
 		log.Warn("evicted a job that uses more GPU memory than it requested")
 	}
+}
+
+// warn records an event on a pod.
+func (m *Meter) warn(ctx context.Context, pod growth.PodRef, x Excess) error {
+	about := apiserver.ObjectRef{
+		Kind:      "Pod",
+		Namespace: pod.Namespace,
+		Name:      pod.Name,
+		UID:       string(pod.UID),
+	}
+	message := fmt.Sprintf(
+		"The job uses %s on GPU %s but requested %s: other jobs there may run out of memory. Request more, or "+
+			"reduce its usage.", x.Memory, x.GPU, x.Requested)
+	return m.API.Warning(ctx, about, "GPUMemoryExceeded", message)
+}
+
+// evict evicts a pod, unless another one has its name by now.
+func (m *Meter) evict(ctx context.Context, pod growth.PodRef) error {
+	return m.API.Create(ctx, fmt.Sprintf("/api/v1/namespaces/%s/pods/%s/eviction", pod.Namespace, pod.Name),
+		map[string]any{
+			"apiVersion": "policy/v1", "kind": "Eviction",
+			"metadata":      map[string]any{"name": pod.Name, "namespace": pod.Namespace},
+			"deleteOptions": map[string]any{"preconditions": map[string]any{"uid": pod.UID}},
+		})
 }
 
 var (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -146,11 +147,14 @@ func TestExcessDetector(t *testing.T) {
 					Memory: memory,
 				}}, map[usage.Key]growth.MiB{key: 1000}) {
 					require.Equal(t, growth.MiB(1000), x.Requested)
+					now := time.Unix(int64(10*i), 0)
 					if x.Warn {
 						action = "w"
+						j.Warned(now, key)
 					}
 					if x.Evict {
 						action = "e"
+						j.Evicted(now, key)
 					}
 				}
 				got = append(got, action)
@@ -175,12 +179,24 @@ func (c *fakeGPU) Processes(context.Context) ([]gpu.Process, error) {
 type fakeAPI struct {
 	mu       sync.Mutex
 	requests []string
+	refuses  bool // the next one
 }
 
-func (a *fakeAPI) add(what string) {
+func (a *fakeAPI) refuseNext() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refuses = true
+}
+
+func (a *fakeAPI) add(what string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.requests = append(a.requests, what)
+	if a.refuses {
+		a.refuses = false
+		return &apiserver.StatusError{Code: http.StatusTooManyRequests, Message: "a disruption budget does not permit it"}
+	}
+	return nil
 }
 
 func (a *fakeAPI) recorded() []string {
@@ -190,13 +206,11 @@ func (a *fakeAPI) recorded() []string {
 }
 
 func (a *fakeAPI) Warning(_ context.Context, about apiserver.ObjectRef, reason, message string) error {
-	a.add(reason + " " + about.Name + ": " + message)
-	return nil
+	return a.add(reason + " " + about.Name + ": " + message)
 }
 
 func (a *fakeAPI) Create(_ context.Context, path string, object any) error {
-	a.add(fmt.Sprint(path, object))
-	return nil
+	return a.add(fmt.Sprint(path, object))
 }
 
 func TestMeter_WarnsThenEvicts(t *testing.T) {
@@ -242,15 +256,21 @@ func TestMeter_WarnsThenEvicts(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go func() { _ = m.Run(ctx, 10*time.Second) }()
-		time.Sleep(35 * time.Second)
+		api.refuseNext()
+		time.Sleep(45 * time.Second)
 		synctest.Wait()
-		require.Len(t, api.recorded(), 1)
-		require.Contains(t, api.recorded()[0], "GPUMemoryExceeded p: The job uses 3000MiB on GPU A but requested 2GiB")
-		time.Sleep(20 * time.Second)
+		require.Len(t, api.recorded(), 2, "a warning that fails is repeated at the next measurement")
+		for _, warning := range api.recorded() {
+			require.Contains(t, warning, "GPUMemoryExceeded p: The job uses 3000MiB on GPU A but requested 2GiB")
+		}
+		api.refuseNext()
+		time.Sleep(50 * time.Second)
 		synctest.Wait()
-		require.Len(t, api.recorded(), 2)
-		require.Contains(t, api.recorded()[1], "/api/v1/namespaces/ns/pods/p/eviction")
-		require.Contains(t, api.recorded()[1], "uid:"+uid, "this pod, not another one with its name")
+		require.Len(t, api.recorded(), 4, "so is an eviction that fails")
+		for _, eviction := range api.recorded()[2:] {
+			require.Contains(t, eviction, "/api/v1/namespaces/ns/pods/p/eviction")
+			require.Contains(t, eviction, "uid:"+uid, "this pod, not another one with its name")
+		}
 
 		registry := prometheus.NewRegistry()
 		registry.MustRegister(m)
@@ -266,7 +286,7 @@ trellis_deviceplugin_pod_gpu_busy_ratio{gpu="A",namespace="ns",pod="p"} 0.5
 		c.hang.Store(int64(time.Hour))
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
-		require.Len(t, api.recorded(), 2, "a blocked driver stops nothing else")
+		require.Len(t, api.recorded(), 4, "a blocked driver stops nothing else")
 		cancel()
 		time.Sleep(time.Hour)
 	})
