@@ -244,9 +244,9 @@ uninstall: ## Remove Trellis from that cluster; running jobs continue (ARGS="--d
 	bin/trellis uninstall $(ARGS)
 
 .PHONY: check-upgrade
-check-upgrade: build ## A rolling update under running jobs, from commit BASE, on a local cluster
+check-upgrade: build ## Rolling updates under running jobs, from the commits BASE and TURNS, on a local cluster
 	scripts/install-deps
-	scripts/check-upgrade $(BASE)
+	scripts/check-upgrade "$(BASE)" "$(TURNS)"
 
 ##@ A local cluster
 .PHONY: cluster-up

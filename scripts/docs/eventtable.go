@@ -118,8 +118,8 @@ var explanations = []explanation{
 	},
 	{
 		Reason: "JobEnded", From: "coordinator", On: "pod", Type: "Normal",
-		Meaning: "The job's processes ended. The message has its time, last value, mean share and, if known, a comparison with fair sharing.",
-		Advice:  "Nothing to do.",
+		Meaning: "The job's processes ended. The message has its time, last value, mean share and, if known, a comparison with fair sharing. If they failed, it has the exit code and kubelet's reason.",
+		Advice:  "Nothing to do, unless the job failed.",
 	},
 	{
 		Reason: "ResourcesRecommended", From: "coordinator", On: "pod", Type: "Normal",
@@ -158,7 +158,7 @@ var explanations = []explanation{
 	},
 	{
 		Reason: "WorkersNotChanged", From: "extender", On: "pod", Type: "Warning",
-		Meaning: "A change of the number of workers ended early, as the message says. The owner is as it was.",
+		Meaning: "A change of the number of workers ended early, or cannot begin, as the message says. The owner is as it was.",
 		Advice:  "Change what the message names. The change is tried again after ten minutes at the earliest.",
 	},
 	{
@@ -327,9 +327,14 @@ var explanations = []explanation{
 		Advice:  "Name one of the metrics in the message, or report the metric in `gpushare.step(...)`.",
 	},
 	{
+		Reason: "AnnotationsChanged", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "A user has changed annotations of the running pod. The message says which of them count from now on, and which from the job's next pod.",
+		Advice:  "Nothing to do.",
+	},
+	{
 		Reason: "BadAnnotation", From: "coordinator", On: "pod", Type: "Warning",
-		Meaning: "An annotation has an invalid value that admission could not recognise. The job runs, but its share is not tuned.",
-		Advice:  "Correct the annotation as the message says and create the pod again.",
+		Meaning: "An annotation has an invalid value that admission could not recognise. The job runs, but its share is not tuned. If the value was changed on the running pod, the job keeps what it had.",
+		Advice:  "Correct the annotation as the message says.",
 	},
 	{
 		Reason: "UnknownAnnotation", From: "coordinator", On: "pod", Type: "Warning",

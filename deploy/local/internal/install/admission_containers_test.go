@@ -106,6 +106,60 @@ func TestAdmission_ProtectsAnnotationsOfTrellis(t *testing.T) {
 	}
 }
 
+// Only the extender creates pods with an annotation of Trellis: rejected pods once more, with the count of rejections.
+func TestAdmission_ProtectsTheCountOfRejections(t *testing.T) {
+	const extender, coordinator = "system:serviceaccount:trellis:extender", "system:serviceaccount:trellis:coordinator"
+	api := startAPIServer(t)
+	api.apply(t, admissionFolder)
+	api.settle(t)
+	api.allow(t, extender, coordinator, "system:serviceaccount:default:extender")
+	create := func(as string, annotations map[string]string) (int, []byte) {
+		body, err := json.Marshal(map[string]any{
+			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "again", "annotations": annotations},
+			"spec": map[string]any{"containers": []any{map[string]any{
+				"name": "c", "image": "i", "resources": map[string]any{"limits": map[string]string{gpushare.Resource: "3"}},
+			}}},
+		})
+		require.NoError(t, err)
+		return api.send(t, http.MethodPost, "application/json", "/api/v1/namespaces/default/pods?dryRun=All", as, body)
+	}
+	require.Eventually(t, func() bool {
+		code, _ := create(extender, nil)
+		return code == http.StatusCreated
+	}, 10*time.Second, 50*time.Millisecond, "its rights count")
+	count := map[string]string{gpushare.RefusalsAnnotation: "1"}
+	both := map[string]string{gpushare.MemoryAnnotation: "3", gpushare.RefusalsAnnotation: "1"}
+	const refused = "gpushare/refusals are written by Trellis"
+	for name, tc := range map[string]struct {
+		as          string // an administrator where empty
+		annotations map[string]string
+		refused     string
+	}{
+		"by a user":                                  {"", both, refused},
+		"by a user, of a pod with limits only":       {"", count, refused},
+		"by the coordinator":                         {coordinator, both, refused},
+		"by an account of that name elsewhere":       {"system:serviceaccount:default:extender", count, refused},
+		"by the extender":                            {extender, both, ""},
+		"by the extender, of a pod with limits only": {extender, count, ""},
+		"with a GPU, by the extender": {
+			extender, map[string]string{gpushare.MemoryAnnotation: "3", gpushare.RefusalsAnnotation: "1", gpushare.GPUAnnotation: "GPU-a"}, "written by Trellis",
+		},
+		"of a request that is invalid, by the extender": {
+			extender, map[string]string{gpushare.MemoryAnnotation: "lots", gpushare.RefusalsAnnotation: "1"}, "is not an amount of GPU memory",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, answer := create(tc.as, tc.annotations)
+			if tc.refused != "" {
+				require.NotEqual(t, http.StatusCreated, code)
+				require.Contains(t, message(t, answer), tc.refused)
+				return
+			}
+			require.Equal(t, http.StatusCreated, code, string(answer))
+		})
+	}
+}
+
 type container struct {
 	Name      string
 	Resources struct{ Limits map[string]string }

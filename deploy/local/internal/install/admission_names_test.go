@@ -95,6 +95,13 @@ func TestAdmission_ListsAreThoseOfTheBinaries(t *testing.T) {
 	for _, name := range append(gpushare.UserAnnotations(), gpushare.WrittenAnnotations()...) {
 		require.Contains(t, variable(t, "validating.yaml", "misspelt"), "'"+name+"'")
 	}
+	for _, name := range gpushare.WrittenAnnotations() {
+		if name == gpushare.AuthorityAnnotation {
+			continue // on the pods of Trellis, and not read again
+		}
+		require.Contains(t, variable(t, "validating.yaml", "ours"), "'"+name+"'")
+		require.Contains(t, variable(t, "unchanged.yaml", "written"), "'"+name+"'")
+	}
 }
 
 func TestAdmission_ToleratesWhatTheDaemonSetsTolerate(t *testing.T) {

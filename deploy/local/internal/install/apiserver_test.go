@@ -97,10 +97,16 @@ func (a apiServer) warned(t *testing.T, path string, body []byte) (code int, ans
 // patch merges into an object, as another user where one is named.
 func (a apiServer) patch(t *testing.T, path, user string, body []byte) (int, []byte) {
 	t.Helper()
-	req, err := http.NewRequest(http.MethodPatch, a.url+path, bytes.NewReader(body))
+	return a.send(t, http.MethodPatch, "application/merge-patch+json", path, user, body)
+}
+
+// send sends a request, as another user where one is named.
+func (a apiServer) send(t *testing.T, method, contentType, path, user string, body []byte) (int, []byte) {
+	t.Helper()
+	req, err := http.NewRequest(method, a.url+path, bytes.NewReader(body))
 	require.NoError(t, err)
 	req.Header.Set("Authorization", "Bearer "+testToken)
-	req.Header.Set("Content-Type", "application/merge-patch+json")
+	req.Header.Set("Content-Type", contentType)
 	if user != "" {
 		req.Header.Set("Impersonate-User", user)
 	}

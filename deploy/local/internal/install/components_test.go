@@ -20,6 +20,9 @@ import (
 
 const componentsFolder = "../../../components"
 
+// hamiSize is the path of the ConfigMap with the memory of a GPU.
+const hamiSize = "/api/v1/namespaces/trellis/configmaps/hami-aliases"
+
 // rendered is the base with components, as kustomize writes it.
 func rendered(t *testing.T, components ...string) []byte {
 	t.Helper()
@@ -61,9 +64,10 @@ func policies(t *testing.T, all []byte) []byte {
 }
 
 // install applies manifests.
-func (a apiServer) install(t *testing.T, manifests []byte) {
+func (a apiServer) install(t *testing.T, manifests []byte, flags ...string) {
 	t.Helper()
-	apply := exec.Command(a.kubectl, "--server="+a.url, "--insecure-skip-tls-verify", "--token="+testToken, "apply", "--server-side", "-f", "-")
+	apply := exec.Command(a.kubectl, append([]string{"--server=" + a.url, "--insecure-skip-tls-verify", "--token=" + testToken,
+		"apply", "--server-side", "-f", "-"}, flags...)...)
 	apply.Stdin = bytes.NewReader(manifests)
 	out, err := apply.CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -181,7 +185,7 @@ func TestHAMi_TranslatesRequests(t *testing.T) {
 	_, refused := api.admit(t, part)
 	require.Contains(t, refused, "the memory of a GPU of this cluster is not configured")
 
-	api.install(t, bytes.Replace(manifests, []byte(`gpuMemory: ""`), []byte(`gpuMemory: "24Gi"`), 1))
+	api.setGPUMemory(t, "24Gi")
 	require.Eventually(t, func() bool { _, refused := api.admit(t, part); return refused == "" }, 30*time.Second, 200*time.Millisecond)
 	content, err := os.ReadFile(filepath.Join(componentsFolder, "hami-aliases", "testdata", "requests.json"))
 	require.NoError(t, err)
@@ -207,6 +211,65 @@ func TestHAMi_TranslatesRequests(t *testing.T) {
 			if row.First {
 				require.Empty(t, pod.Spec.Containers[0].Resources.Limits)
 			}
+		})
+	}
+}
+
+// setGPUMemory writes the memory of a GPU as an administrator does: as another field manager than the installation.
+func (a apiServer) setGPUMemory(t *testing.T, size string) {
+	t.Helper()
+	code, answer := a.patch(t, hamiSize, "", []byte(`{"data": {"gpuMemory": "`+size+`"}}`))
+	require.Equal(t, http.StatusOK, code, "%s", answer)
+}
+
+// gpuMemory is what the ConfigMap says.
+func (a apiServer) gpuMemory(t *testing.T) string {
+	t.Helper()
+	code, answer, err := a.do(http.MethodGet, hamiSize, nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, code, "%s", answer)
+	var size struct{ Data map[string]string }
+	require.NoError(t, json.Unmarshal(answer, &size))
+	return size.Data["gpuMemory"]
+}
+
+func TestHAMi_KeepsTheMemoryOfAGPUAtTheNextInstallation(t *testing.T) {
+	manifests := policies(t, rendered(t, "hami-aliases"))
+	older := append(bytes.Clone(manifests), "\n---\n"+
+		`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "hami-aliases", "namespace": "trellis"}, "data": {"gpuMemory": ""}}`...)
+	for name, first := range map[string][]byte{"of this version": manifests, "of one that wrote an empty value": older} {
+		t.Run(name, func(t *testing.T) {
+			api := startAPIServer(t)
+			api.install(t, first)
+			api.setGPUMemory(t, "24Gi")
+			api.install(t, manifests, "--force-conflicts")
+			require.Equal(t, "24Gi", api.gpuMemory(t))
+		})
+	}
+}
+
+func TestHAMi_AcceptsPodsWithoutTheConfigMap(t *testing.T) {
+	api := startAPIServer(t)
+	api.install(t, policies(t, rendered(t, "hami-aliases")))
+	api.settle(t)
+	part := limitsPod{limits: map[string]string{"nvidia.com/gpumem-percentage": "50"}}
+	refused := func() bool { _, refused := api.admit(t, part); return refused != "" }
+	require.Eventually(t, refused, 30*time.Second, 200*time.Millisecond, "the policies are not in force")
+
+	code, answer, err := api.do(http.MethodDelete, hamiSize, nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, code, "%s", answer)
+	require.Eventually(t, func() bool { return !refused() }, 30*time.Second, 200*time.Millisecond, "the policies still see the ConfigMap")
+	for name, limits := range map[string]map[string]string{
+		"without a GPU": {"cpu": "1"},
+		"in HAMi's way": {"nvidia.com/gpumem": "300"},
+		"in NVIDIA's":   {"nvidia.com/gpu": "1"},
+		"no limits":     nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod, refused := api.admit(t, limitsPod{limits: limits})
+			require.Empty(t, refused)
+			require.Equal(t, limits, pod.Spec.Containers[0].Resources.Limits)
 		})
 	}
 }

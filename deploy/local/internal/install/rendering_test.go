@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -29,7 +30,7 @@ type manifest struct {
 		Replicas             *int
 		VolumeClaimTemplates []any `yaml:"volumeClaimTemplates"`
 		Template             struct {
-			Metadata struct{ Annotations map[string]string }
+			Metadata struct{ Annotations, Labels map[string]string }
 			Spec     podSpec
 		}
 	}
@@ -46,8 +47,10 @@ type podSpec struct {
 		Name, Image     string
 		Args            []string
 		Resources       struct{ Requests map[string]string }
-		ReadinessProbe  any `yaml:"readinessProbe"`
-		LivenessProbe   any `yaml:"livenessProbe"`
+		Ports           []struct{ Name string }
+		StartupProbe    *probe `yaml:"startupProbe"`
+		ReadinessProbe  *probe `yaml:"readinessProbe"`
+		LivenessProbe   *probe `yaml:"livenessProbe"`
 		SecurityContext struct {
 			Privileged               bool
 			AllowPrivilegeEscalation *bool `yaml:"allowPrivilegeEscalation"`
@@ -56,6 +59,12 @@ type podSpec struct {
 		} `yaml:"securityContext"`
 	}
 	Volumes []struct{ Name string }
+}
+
+type probe struct {
+	HTTPGet          struct{ Path, Port string } `yaml:"httpGet"`
+	PeriodSeconds    int                         `yaml:"periodSeconds"`
+	FailureThreshold int                         `yaml:"failureThreshold"`
 }
 
 func build(t *testing.T, folder string) []manifest {
@@ -112,6 +121,48 @@ func TestBase_RestrictsEveryContainer(t *testing.T) {
 			require.True(t, strings.HasPrefix(c.Image, image.Repository), "%s: %s", c.Name, c.Image)
 		}
 	}
+}
+
+// TestBase_WaitsForTheGPUsToBeListed allows for the 2 minutes that the device plugin gives its first listing.
+func TestBase_WaitsForTheGPUsToBeListed(t *testing.T) {
+	c := find(t, build(t, "../../../base"), "DaemonSet", "deviceplugin").Spec.Template.Spec.Containers[0]
+	require.NotNil(t, c.StartupProbe)
+	require.Equal(t, c.LivenessProbe.HTTPGet, c.StartupProbe.HTTPGet)
+	require.Greater(t, c.StartupProbe.PeriodSeconds*c.StartupProbe.FailureThreshold, 120)
+}
+
+func TestPodMonitor_SelectsEveryProgram(t *testing.T) {
+	text, err := os.ReadFile("../../../samples/podmonitor.yaml")
+	require.NoError(t, err)
+	var monitor struct {
+		Metadata struct{ Namespace string }
+		Spec     struct {
+			Selector struct {
+				MatchLabels map[string]string `yaml:"matchLabels"`
+			}
+			PodMetricsEndpoints []struct {
+				Port        string
+				HonorLabels bool `yaml:"honorLabels"`
+			} `yaml:"podMetricsEndpoints"`
+		}
+	}
+	require.NoError(t, yaml.Unmarshal(text, &monitor))
+	require.Len(t, monitor.Spec.PodMetricsEndpoints, 1)
+	endpoint := monitor.Spec.PodMetricsEndpoints[0]
+	require.True(t, endpoint.HonorLabels, "the metrics of jobs have the labels namespace and pod of the job")
+	var scraped []string
+	for _, m := range workloads(build(t, "../../../base")) {
+		require.Equal(t, m.Metadata.Namespace, monitor.Metadata.Namespace)
+		for label, value := range monitor.Spec.Selector.MatchLabels {
+			require.Equal(t, value, m.Spec.Template.Metadata.Labels[label], m.Metadata.Name)
+		}
+		for _, c := range m.Spec.Template.Spec.Containers {
+			if slices.ContainsFunc(c.Ports, func(p struct{ Name string }) bool { return p.Name == endpoint.Port }) {
+				scraped = append(scraped, c.Name)
+			}
+		}
+	}
+	require.ElementsMatch(t, []string{"coordinator", "deviceplugin", "extender", "tuner"}, scraped)
 }
 
 func TestBase_ConnectsToTheBusWithTLS(t *testing.T) {

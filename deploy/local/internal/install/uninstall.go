@@ -23,7 +23,7 @@ func (c Config) Uninstall(ctx context.Context, dryRun bool, out io.Writer) error
 	if err != nil {
 		return err
 	}
-	// Policies first: they need the ConfigMaps of the namespace, and would refuse pods without them.
+	// Policies first: those of older versions refuse every pod once the ConfigMap that they read is gone.
 	for _, kinds := range clusterKinds {
 		args := append([]string{"delete", capabilities.kinds(kinds), "--selector=" + ownedLabel}, options...)
 		if err := c.Kubectl.show(ctx, out, args...); err != nil {

@@ -25,6 +25,7 @@ func TestPlugin_ShowsThePastMovesOfJobs(t *testing.T) {
 		"a pod, and the tuner is down":     {"partly", []string{"train-0-xyz99"}, header + second + third, "Job/train"},
 		"a pod that its job has recreated": {"recreated", []string{"train-0-new77"}, header + second, "Job/train"},
 		"a job":                            {"moved", []string{"job/train"}, header + first + second, "job/train"},
+		"a job with the group of its kind": {"moved", []string{"job.batch/train"}, header + first + second, "job/train"},
 		"a job whose pods are gone":        {"gone", []string{"job/train"}, header + first + second, "job/train"},
 		"a pod that its job has replaced":  {"gone", []string{"train-0-abc12"}, header + second, "train-0-abc12"},
 		"a pod that has not moved":         {"unmoved", []string{"plain"}, "the job of plain in namespace default has not moved\n", ""},

@@ -123,6 +123,15 @@ func TestPlugin_PrintsJSON(t *testing.T) {
 			require.InDelta(t, .94, got["coordinator"].(map[string]any)["share"], 0)
 			require.Equal(t, "JobArrived", got["events"].([]any)[4].(map[string]any)["reason"])
 		}},
+		"explain where events are forbidden": {"unreachable", []string{"explain", "second-nqh8f"}, func(t *testing.T, got map[string]any) {
+			require.Empty(t, got["events"])
+		}},
+		"explain a message with backslashes": {"escaped", []string{"explain", "second-nqh8f"}, func(t *testing.T, got map[string]any) {
+			require.Equal(t, `matches log:"\\x1b\\[32mloss=\\alpha" ? and a\b`, got["events"].([]any)[0].(map[string]any)["message"])
+		}},
+		"inspect a node with its type": {"cluster", []string{"inspect", "node/node-1"}, func(t *testing.T, got map[string]any) {
+			require.Len(t, got["nodes"], 1)
+		}},
 		"explain a pod that waits": {"pending", []string{"explain", "large-7xf9z"}, func(t *testing.T, got map[string]any) {
 			require.Nil(t, got["coordinator"])
 			require.Contains(t, got["unknown"], "not bound")
@@ -155,6 +164,12 @@ func TestPlugin_Errors(t *testing.T) {
 		"move to its own node":      {"running", []string{"move", "second-nqh8f", "--to", "node-1"}, "it is on node node-1 already"},
 		"move of a job to its node": {"gathered", []string{"move", "job/bert", "--to", "node-2"},
 			"job/bert is not moved: its 2 pods are on node node-2 already. Nothing has changed"},
+		"move to a node without a name": {"running", []string{"move", "second-nqh8f", "--to", ""}, `"" is not the name of a node`},
+		"move to what is no node":       {"running", []string{"move", "second-nqh8f", "--to", "pod/a"}, `"pod/a" is not the name of a node`},
+		"drain of what is no node":      {"running", []string{"drain", "job/a"}, `"job/a" is not the name of a node`},
+		"another kind of dry run":       {"running", []string{"pause", "second-nqh8f", "--dry-run=maybe"}, "--dry-run=maybe: server, or none"},
+		"move of a job of which a pod is gone": {"halfasked", []string{"move", "job/ddp"}, `not all pods of job/ddp can be annotated: pods "ddp-1" not found. ` +
+			"Those that are make the job move: ddp-0. To withdraw that: kubectl annotate pod ddp-0 -n default gpushare/move-"},
 		"move that is forbidden": {"gangdenied", []string{"move", "job/ddp"},
 			`the pods ddp-0 ddp-1 of namespace default cannot be annotated: pods "ddp-0" is forbidden: User "dev"`},
 		"history that cannot be read": {"unknown", []string{"history", "job/train"},
@@ -176,6 +191,7 @@ func TestPlugin_Errors(t *testing.T) {
 		"drain without a node":       {"running", []string{"drain"}, "drain needs the name of a node"},
 		"move without a name":        {"running", []string{"move"}, "move needs the name of a pod or a job"},
 		"move of an unknown job":     {"gang", []string{"move", "job/none"}, "no pod of job/none runs and shares a GPU"},
+		"save of a job":              {"gang", []string{"save", "job/ddp"}, "save needs the name of a pod, and job/ddp is none"},
 		"save that is forbidden":     {"denied", []string{"save", "second-nqh8f"}, `cannot be annotated: pods "second-nqh8f" is forbidden: User "dev"`},
 		"no command prints the help": {"cluster", nil, "Usage:"},
 	} {
@@ -207,16 +223,21 @@ func TestPlugin_RequestsByAnnotation(t *testing.T) {
 		args          []string
 		command, want string
 	}{
-		"pause":  {[]string{"pause", "second-nqh8f"}, "annotate pod second-nqh8f -n default --overwrite gpushare/paused=true\n", "it is to pause after its present step"},
-		"resume": {[]string{"resume", "pod/second-nqh8f"}, "annotate pod second-nqh8f -n default --overwrite gpushare/paused-\n", "it may continue"},
-		"save":   {[]string{"save", "second-nqh8f"}, "annotate pod second-nqh8f -n default --overwrite gpushare/save=2", "it is to save after its present step"},
-		"move":   {[]string{"move", "second-nqh8f"}, "annotate pod second-nqh8f -n default --overwrite gpushare/move=any\n", "it is to move"},
+		"pause": {[]string{"pause", "second-nqh8f"}, "annotate pod second-nqh8f -n default --overwrite gpushare/paused=true\n", "it is to pause after its present step"},
+		"save":  {[]string{"save", "second-nqh8f"}, "annotate pod second-nqh8f -n default --overwrite gpushare/save=2", "it is to save after its present step"},
+		"move":  {[]string{"move", "second-nqh8f"}, "annotate pod second-nqh8f -n default --overwrite gpushare/move=any\n", "it is to move"},
+		"no dry run": {[]string{"pause", "second-nqh8f", "--dry-run=none"},
+			"annotate pod second-nqh8f -n default --overwrite gpushare/paused=true\n", "it is to pause"},
+		"move to a node with its type": {[]string{"move", "second-nqh8f", "--to", "node/node-2"},
+			"annotate pod second-nqh8f -n default --overwrite gpushare/move=node-2\n", "it is to move"},
 		"move to a node": {[]string{"move", "second-nqh8f", "--to", "node-2"},
 			"annotate pod second-nqh8f -n default --overwrite gpushare/move=node-2\n", "it is to move"},
 		"a dry run": {[]string{"save", "second-nqh8f", "--dry-run"},
 			"annotate pod second-nqh8f -n default --overwrite --dry-run=server gpushare/save=2", "nothing has changed"},
-		"JSON": {[]string{"resume", "second-nqh8f", "-o", "json", "--dry-run"}, "--dry-run=server gpushare/paused-",
-			`{"namespace":"default","name":"second-nqh8f","command":"resume","annotation":"gpushare/paused","value":null,"dryRun":true}` + "\n"},
+		"JSON": {[]string{"pause", "second-nqh8f", "-o", "json", "--dry-run"}, "--dry-run=server gpushare/paused=true",
+			`{"namespace":"default","name":"second-nqh8f","command":"pause","annotation":"gpushare/paused","value":"true","dryRun":true}` + "\n"},
+		"pause of a pod with its type": {[]string{"pause", "pods/second-nqh8f"},
+			"annotate pod second-nqh8f -n default --overwrite gpushare/paused=true\n", "it is to pause"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := run(t, "running", tc.args...)
@@ -225,6 +246,20 @@ func TestPlugin_RequestsByAnnotation(t *testing.T) {
 			require.Contains(t, got.out, tc.want)
 		})
 	}
+}
+
+// A node may be named as "kubectl get nodes -o name" prints it.
+func TestPlugin_DrainsANodeWithItsType(t *testing.T) {
+	got := run(t, "drained", "drain", "node/node-1", "--wait=false")
+	require.Contains(t, got.commands, "cordon node-1\n")
+	require.Contains(t, got.commands, "spec.nodeName=node-1 ")
+	require.Contains(t, got.commands, "annotate pod alone ")
+}
+
+// A job whose annotation says that it is not paused moves.
+func TestPlugin_MovesWhatIsNotPaused(t *testing.T) {
+	got := run(t, "unheld", "move", "unheld")
+	require.Contains(t, got.commands, "annotate pod unheld -n default --overwrite gpushare/move=any\n", got.err)
 }
 
 // Commands whose component is not installed change nothing, and say so.

@@ -12,6 +12,7 @@ import (
 const (
 	fullPod = `{"metadata": {
 		"namespace": "team", "name": "train-0-abc12", "uid": "uid-1", "deletionTimestamp": "2026-11-27T07:00:09Z",
+		"labels": {"app": "x", "jobset.sigs.k8s.io/jobset-name": "set"},
 		"annotations": {
 			"gpushare/gpu": "GPU-1,GPU-2", "gpushare/category": "Progressing", "gpushare/cpu-request": "train=1,log=\t2",
 			"gpushare/gpu-mem": "5Gi", "gpushare/gpu-share": "70%", "gpushare/paused": "true", "gpushare/gang": "bert/2",
@@ -56,8 +57,8 @@ func record(fields ...string) string { return strings.Join(fields, "\t") + "\n" 
 func TestPlugin_TemplatesRender(t *testing.T) {
 	full := record("P", "team", "train-0-abc12", "n1", "Running", "Burstable", "2026-11-27T07:00:00Z", `"GPU-1,GPU-2"`, `"Progressing"`,
 		`"train=1,log=\t2"`, "5 1 ", "100m ", `"5Gi"`, "uid-1", `"70%"`, `"true"`, "Job/train", `"bert/2"`, `"none"`, "2026-11-27T07:00:09Z",
-		`"any"`, `"move-1"`)
-	bare := record("P", "team", "plain", "", "Pending", "", "", "", "", "", "", "", "", "uid-2", "", "", "", "", "", "", "", "")
+		`"any"`, `"move-1"`, "set")
+	bare := record("P", "team", "plain", "", "Pending", "", "", "", "", "", "", "", "", "uid-2", "", "", "", "", "", "", "", "", "")
 	for name, tc := range map[string]struct {
 		folder string
 		args   []string
@@ -69,6 +70,7 @@ func TestPlugin_TemplatesRender(t *testing.T) {
 		"no pods":          {"cluster", []string{"top"}, "pods", list(), ""},
 		"a pod":            {"running", []string{"explain", "second-nqh8f"}, "pod", fullPod, full},
 		"a bare pod":       {"running", []string{"pause", "second-nqh8f"}, "pod", barePod, bare},
+		"pods of a job":    {"gang", []string{"resume", "ddp-0-7xk2p"}, "pods", list(fullPod, barePod), full + bare},
 		"the pods of jobs": {"gang", []string{"move", "job/ddp"}, "pods", list(barePod, fullPod), bare + full},
 		"pods of a node":   {"drained", []string{"drain", "node-1"}, "node-pods", list(fullPod, barePod), full + bare},
 		"nodes": {"cluster", []string{"top"}, "nodes", list(fullNode, oldNode, bareNode),
