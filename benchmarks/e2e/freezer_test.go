@@ -38,7 +38,8 @@ func TestFreezer(t *testing.T) {
 	if !*withFreezer {
 		t.Skip("SKIPPED: the component is optional; `make test-freezer` runs this test")
 	}
-	s := newComputing(t, "freezer", freezerFile)
+	skipUnlessRoot(t)
+	s := newComputing(t, "freezer", buildLocal(t), "", freezerFile)
 	s.addComponent(t, "gpu-freezer")
 	plain := s.startForFreezer(t)
 	folder := s.freezerOf(t, plain)

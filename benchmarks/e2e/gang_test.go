@@ -81,18 +81,20 @@ func (s *stage) restartsOf(t *testing.T, name string) (sum int32) {
 func (s *stage) indexedJob(name, node string, pods int32) *batchv1.Job {
 	pod := s.scriptPod(name, node, gangScript, "100m")
 	pod.Annotations[gpushare.ProgressAnnotation] = `log:step (?P<step>\d+) loss ([0-9.]+)`
+	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: pod.Namespace}, Spec: indexed(pod, pods)}
+}
+
+// indexed returns an Indexed Job with a number of pods like this one, which counts each failure.
+func indexed(pod *corev1.Pod, pods int32) batchv1.JobSpec {
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
-	return &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: pod.Namespace},
-		Spec: batchv1.JobSpec{
-			CompletionMode: new(batchv1.IndexedCompletion),
-			Completions:    &pods,
-			Parallelism:    &pods,
-			BackoffLimit:   new(int32),
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels, Annotations: pod.Annotations},
-				Spec:       pod.Spec,
-			},
+	return batchv1.JobSpec{
+		CompletionMode: new(batchv1.IndexedCompletion),
+		Completions:    &pods,
+		Parallelism:    &pods,
+		BackoffLimit:   new(int32),
+		Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels, Annotations: pod.Annotations},
+			Spec:       pod.Spec,
 		},
 	}
 }

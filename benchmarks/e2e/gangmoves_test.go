@@ -48,13 +48,14 @@ var (
 
 // TestGangMoves moves a job of two ranks, which reduce their gradients with gloo, on two of three nodes. Both pause and save at one
 // step. Rank 0 goes to the third node, rank 1 starts again where it is. The job ends as one that was left alone, and its Job
-// counts no failure.
+// counts no failure. Then a job on the same cluster gets a second rank.
 func TestGangMoves(t *testing.T) {
 	skipUnlessRoot(t)
 	undisturbed := startUndisturbedRanks(t, ddpSteps) // while the cluster comes up
-	m := newMoves(t, "gangs")
+	m := newMoves(t, "gangs", "workers")
 	m.submitRanks(t)
 	m.movesARank(t, undisturbed, m.ranksEnd)
+	t.Run("an elastic job is widened", m.isWidened)
 }
 
 // movesARank moves rank 0 of a job that trains to the third node, and compares what the job learns until it has ended.
@@ -154,18 +155,7 @@ func (m *moves) ranks(t *testing.T) batchv1.JobSpec {
 	for name, value := range map[string]string{"WORLD_SIZE": "2", "MASTER_ADDR": address, "MASTER_PORT": strconv.Itoa(ddpPort)} {
 		train.Env = append(train.Env, corev1.EnvVar{Name: name, Value: value})
 	}
-	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
-	size := int32(2)
-	return batchv1.JobSpec{
-		CompletionMode: new(batchv1.IndexedCompletion),
-		Completions:    &size,
-		Parallelism:    &size,
-		BackoffLimit:   new(int32),
-		Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels, Annotations: pod.Annotations},
-			Spec:       pod.Spec,
-		},
-	}
+	return indexed(pod, 2)
 }
 
 // rankTemplate returns the pod of a rank, without what its controller says about the other one, and creates a Service in front of

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -67,10 +68,19 @@ func (m *moves) signalSaver(name string) *corev1.Pod {
 	return pod
 }
 
+// end deletes a pod, and waits until its processes have ended. Those of a pod that is deleted by force run on for seconds, while kubelet
+// gives its devices, and so its slot, to the next pod. What they report then counts as that of the next one.
+func (m *moves) end(t *testing.T, name string) {
+	ctx := context.WithoutCancel(t.Context())
+	err := m.Kubernetes.CoreV1().Pods(m.run.Setup.Namespace).Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(1))})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return m.gone(name) }, time.Minute, 200*time.Millisecond, name)
+}
+
 // pauses lets a running job wait, and continue.
 func (m *moves) pauses(t *testing.T) {
 	m.create(t, m.saver("waiter"))
-	t.Cleanup(func() { m.remove(t, "waiter") })
+	t.Cleanup(func() { m.end(t, "waiter") })
 	eventually(t, "it trains", startTime, func() bool { return m.step(t, "waiter") > 5 })
 	m.plugin(t, "pause", "waiter", "-n", m.run.Setup.Namespace)
 	eventually(t, "it waits", time.Minute, func() bool { return m.hasEvent(t, "waiter", "Paused", "The job waits after step") })
@@ -80,7 +90,7 @@ func (m *moves) pauses(t *testing.T) {
 	require.Equal(t, before, m.step(t, "waiter"))
 	m.plugin(t, "resume", "waiter", "-n", m.run.Setup.Namespace)
 	eventually(t, "it continues", time.Minute, func() bool { return m.step(t, "waiter") > before })
-	require.True(t, m.hasEvent(t, "waiter", "Resumed", ""))
+	eventually(t, "an event says so", time.Minute, func() bool { return m.hasEvent(t, "waiter", "Resumed", "") })
 }
 
 // saves asks a job to save, and deletes its pod, which saves too.
@@ -96,7 +106,7 @@ func (m *moves) saves(t *testing.T, pod *corev1.Pod) {
 		return err == nil
 	})
 	require.Empty(t, answer.Failed)
-	require.True(t, m.hasEvent(t, name, "Saved", "because its user asked for it"))
+	eventually(t, "an event says so", time.Minute, func() bool { return m.hasEvent(t, name, "Saved", "because its user asked for it") })
 	content, err := os.ReadFile(filepath.Join(m.folder, name, "job.txt"))
 	require.NoError(t, err)
 	sum := sha256.Sum256(content)
@@ -117,7 +127,7 @@ func (m *moves) refuses(t *testing.T) {
 	pod := m.saver("fixed")
 	pod.Annotations[gpushare.CheckpointAnnotation] = string(gpushare.CheckpointNone)
 	uid := m.create(t, pod).UID
-	t.Cleanup(func() { m.remove(t, "fixed") })
+	t.Cleanup(func() { m.end(t, "fixed") })
 	eventually(t, "it trains", startTime, func() bool { return m.step(t, "fixed") > 0 })
 	request := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, gpushare.MoveAnnotation, gpushare.MoveAnywhere)
 	_, err := m.Kubernetes.CoreV1().Pods(pod.Namespace).Patch(t.Context(), "fixed", types.MergePatchType, []byte(request), metav1.PatchOptions{})

@@ -33,7 +33,8 @@ other,lstm,45,2200,64,8Gi,150m,loss:min,socket,22,emulated
 
 // TestTurns shares one emulated GPU that computes among three jobs.
 func TestTurns(t *testing.T) {
-	s := newComputing(t, "turns", turnsFile)
+	skipUnlessRoot(t)
+	s := newComputing(t, "turns", buildLocal(t), "", turnsFile)
 	type outcome struct {
 		line *timeline.Timeline
 		err  error
@@ -69,14 +70,13 @@ func TestTurns(t *testing.T) {
 	t.Run("results are those of runs without turns", s.resultsAreThoseOfUngatedRuns)
 }
 
-// newComputing brings up a node for jobs on an emulated GPU that computes. The node has two cores: the GPU is the first, loaders use the
-// second.
-func newComputing(t *testing.T, name, jobs string) *stage {
-	skipUnlessRoot(t)
+// newComputing brings up a node for jobs on an emulated GPU that computes, with the Trellis that program installs when it runs in folder.
+// The node has two cores: the GPU is the first, loaders use the second.
+func newComputing(t *testing.T, name, program, folder, jobs string) *stage {
 	if runtime.NumCPU() < 2 {
 		t.Skip("SKIPPED: the emulated GPU needs a core of its own")
 	}
-	s := newStageOf(t, name, buildLocal(t), "", func(l *cluster.Local) {
+	s := newStageOf(t, name, program, folder, func(l *cluster.Local) {
 		l.Nodes, l.GPUs = 1, "emulated:1x24GiB,compute"
 		l.UpFlags = []string{"--cpus-per-node", "2"}
 	})

@@ -22,11 +22,7 @@ import (
 // TestRollingUpdate installs a previous version of Trellis, starts jobs, and updates everything under them. The
 // environment variable TRELLIS_PREVIOUS names a built checkout of that version; scripts/check-upgrade makes one.
 func TestRollingUpdate(t *testing.T) {
-	previous := os.Getenv("TRELLIS_PREVIOUS")
-	if previous == "" {
-		t.Skip("SKIPPED: TRELLIS_PREVIOUS names no checkout; run scripts/check-upgrade")
-	}
-	skipUnlessRoot(t)
+	previous := previousCheckout(t)
 	present := buildLocal(t)
 	s := newStageOf(t, "upgrade", filepath.Join(previous, "bin", "local"), previous)
 	for i := range s.jobs { // the jobs of s.run: they must outlast the update, on a fast machine too
@@ -62,6 +58,16 @@ func TestRollingUpdate(t *testing.T) {
 	for _, job := range seen.Last().Jobs {
 		require.Zero(t, job.Restarts, "%s restarted", job.Name)
 	}
+}
+
+// previousCheckout returns the checkout of the previous version.
+func previousCheckout(t *testing.T) string {
+	previous := os.Getenv("TRELLIS_PREVIOUS")
+	if previous == "" {
+		t.Skip("SKIPPED: TRELLIS_PREVIOUS names no checkout; run scripts/check-upgrade")
+	}
+	skipUnlessRoot(t)
+	return previous
 }
 
 // underway is a running job before the update.

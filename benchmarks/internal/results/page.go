@@ -43,7 +43,8 @@ func Published(folder fs.FS) ([]Summary, error) {
 }
 
 // Page writes the summaries as Markdown, one section per file: command, commit, machine, settings, figures. If all
-// figures are named "subject: figure", the table has one row per subject; otherwise it has one row per figure.
+// figures are named "subject: figure", the table has one row per subject; otherwise it has one row per figure, with the
+// commit if phases were measured at different ones.
 func Page(w io.Writer, all []Summary) error {
 	p := &page{Writer: w}
 	p.print("# Results\n\nWritten by `make results` from the files in [measured](measured); a figure is the median or mean that its command\n" +
@@ -55,7 +56,7 @@ func Page(w io.Writer, all []Summary) error {
 			p.table(lines)
 			continue
 		}
-		p.table(singly(s.Goals))
+		p.table(s.singly())
 	}
 	return p.err
 }
@@ -82,12 +83,33 @@ func (p *page) table(lines [][]string) {
 	}
 }
 
-func singly(goals []Goal) [][]string {
+func (s Summary) singly() [][]string {
+	commits := s.commits()
 	lines := [][]string{{"figure", "measured"}}
-	for _, g := range goals {
-		lines = append(lines, []string{g.Name, g.cell()})
+	if len(commits) > 0 {
+		lines[0] = append(lines[0], "commit")
+	}
+	for _, g := range s.Goals {
+		cells := []string{g.Name, g.cell()}
+		if len(commits) > 0 {
+			cells = append(cells, commits[g.Phase])
+		}
+		lines = append(lines, cells)
 	}
 	return lines
+}
+
+// commits returns the commit of each phase by its name. It is empty if all were measured at the same one, or if none is recorded.
+func (s Summary) commits() map[string]string {
+	commits, different := map[string]string{}, false
+	for _, p := range s.Phases {
+		commits[p.Name] = p.Commit
+		different = different || p.Commit != s.Phases[0].Commit
+	}
+	if !different {
+		return nil
+	}
+	return commits
 }
 
 // bySubject returns nil if a figure has no subject. The header shows a column's unit; a cell shows its unit if it

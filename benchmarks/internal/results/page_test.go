@@ -51,6 +51,35 @@ Settings: coordinator --interval 5s, hostPID true; rounds 20.
 `, tables)
 }
 
+// Phases of a benchmark were measured at different commits, one of them by a run that did not record it.
+func TestPage_NamesTheCommitOfEachFigure(t *testing.T) {
+	summary := func(phases string) string {
+		return strings.Replace(strings.ReplaceAll(storm, `"unit"`, `"phase": "kills", "unit"`), `"seeds"`, `"phases": [`+phases+`], "seeds"`, 1)
+	}
+	for name, c := range map[string]struct{ phases, want string }{
+		"different": {
+			`{"name": "kills", "seconds": 1, "commit": "abc"}, {"name": "drifts", "seconds": 1}`,
+			"| figure | measured | commit |\n|---|---|---|\n| pods lost | 0 pods, goal 0 | abc |\n",
+		},
+		"one": {
+			`{"name": "kills", "seconds": 1, "commit": "abc"}, {"name": "drifts", "seconds": 1, "commit": "abc"}`,
+			"| figure | measured |\n|---|---|\n| pods lost | 0 pods, goal 0 |\n",
+		},
+		"not recorded": {
+			`{"name": "kills", "seconds": 1}, {"name": "drifts", "seconds": 1}`,
+			"| figure | measured |\n|---|---|\n| pods lost | 0 pods, goal 0 |\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all, err := results.Published(fstest.MapFS{"storm.json": {Data: []byte(summary(c.phases))}})
+			require.NoError(t, err)
+			var page strings.Builder
+			require.NoError(t, results.Page(&page, all))
+			require.Contains(t, page.String(), c.want)
+		})
+	}
+}
+
 func TestMachine_NamesEachModelOfItsGPUsOnce(t *testing.T) {
 	for name, c := range map[string]struct{ gpus, want string }{
 		"no GPU":               {gpus: "", want: "2 CPUs, Linux 6.1"},

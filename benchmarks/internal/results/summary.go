@@ -43,7 +43,9 @@ type Summary struct {
 // Goal is one figure: the median over the rounds, with their range in Low and High. A figure without a target is
 // informational.
 type Goal struct {
-	Name   string   `json:"name"`
+	Name string `json:"name"`
+	// Phase is the part of the benchmark that measured it, if that is recorded.
+	Phase  string   `json:"phase,omitempty"`
 	Value  float64  `json:"value"`
 	Low    float64  `json:"low"`
 	High   float64  `json:"high"`
@@ -74,10 +76,11 @@ type Kill struct {
 	Restarts  int      `json:"restarts"`
 }
 
-// Phase is a part of the benchmark.
+// Phase is a part of the benchmark. Commit is the one at which it was measured, if parts were measured at several.
 type Phase struct {
 	Name    string  `json:"name"`
 	Seconds float64 `json:"seconds"`
+	Commit  string  `json:"commit,omitempty"`
 }
 
 // Took adds a phase.

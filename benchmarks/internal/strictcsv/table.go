@@ -1,6 +1,7 @@
 package strictcsv
 
 import (
+	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ type Table[T any] struct {
 // Read reads all rows. A file without rows is an error.
 func (t Table[T]) Read(r io.Reader) ([]T, error) {
 	limited := &io.LimitedReader{R: r, N: t.MaxBytes + 1}
-	reader := csv.NewReader(limited)
+	reader := csv.NewReader(withoutMark(limited))
 	reader.LazyQuotes = t.BareQuotes
 	reader.FieldsPerRecord = -1 // checked below, with a better message
 	reader.ReuseRecord = true
@@ -70,6 +71,16 @@ func (t Table[T]) Read(r io.Reader) ([]T, error) {
 		}
 		rows = append(rows, row)
 	}
+}
+
+// withoutMark skips the byte order mark with which spreadsheets begin a file.
+func withoutMark(r io.Reader) io.Reader {
+	const mark = "\ufeff"
+	buffered := bufio.NewReader(r)
+	if start, _ := buffered.Peek(len(mark)); string(start) == mark {
+		_, _ = buffered.Discard(len(mark))
+	}
+	return buffered
 }
 
 func (t Table[T]) tooLarge() error {

@@ -43,6 +43,8 @@ func TestTable_ReadsRows(t *testing.T) {
 		"without optional columns": {"x\n1e0\n2\n", []point{{1, 7}, {2, 7}}},
 		"without one of them":      {"x,n\n1,9\n", []point{{1, 9}}},
 		"lines of Windows":         {"x,n\r\n1,9\r\n", []point{{1, 9}}},
+		"a byte order mark":        {"\ufeffx,n\n1,9\n", []point{{1, 9}}},
+		"a mark before quotes":     {"\ufeff\"x\",n\n1,9\n", []point{{1, 9}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rows, err := points().Read(strings.NewReader(tc.file))
