@@ -59,7 +59,7 @@ func convert(p pod, resource string) Pod {
 	if number, ok := aliyun.Index(p.Metadata.Annotations); ok {
 		result.GPUIndex = &number
 	}
-	if request, err := gpushare.Parse(p.Metadata.Annotations); err == nil {
+	if request, err := gpushare.ParseWithLimits(p.Metadata.Annotations); err == nil {
 		result.Count = request.Count
 		result.Cores = request.Cores
 	}

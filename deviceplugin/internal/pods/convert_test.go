@@ -39,6 +39,25 @@ func TestConvert_KeepsWhatWasSavedBeforeAMove(t *testing.T) {
 	}
 }
 
+// A pod may ask by its limit alone, without gpushare/gpu-mem.
+func TestConvert_KeepsGPUCores(t *testing.T) {
+	for name, tc := range map[string]struct {
+		annotations map[string]string
+		want        int
+	}{
+		"by annotation":    {map[string]string{gpushare.MemoryAnnotation: "4Gi", gpushare.CoresAnnotation: "30"}, 30},
+		"by limits":        {map[string]string{gpushare.CoresAnnotation: "30"}, 30},
+		"an invalid value": {map[string]string{gpushare.CoresAnnotation: "300"}, 0},
+		"none":             {nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var p pod
+			p.Metadata.Annotations = tc.annotations
+			require.EqualValues(t, tc.want, convert(p, "r").Cores)
+		})
+	}
+}
+
 func TestParseQuantity_CanonicalForms(t *testing.T) {
 	for _, n := range []int64{0, 1, 8, 140, 999, 1000, 1001, 1024, 2000, 4096, 12_000, 1 << 20, 3_000_000} {
 		for _, format := range []resource.Format{resource.DecimalSI, resource.BinarySI} {
