@@ -20,6 +20,8 @@ type Effects struct {
 	// already. The caller reports opened slots with SlotsOpened.
 	Close []string
 	Open  []string
+	// Leaving are slots of Open that have served another pod, with its UID. Such a slot must not open before that pod has no processes.
+	Leaving map[string]growth.PodUID
 	// Configs and Duties are sent to the job of a slot, as soon as it is connected. A newer one replaces an older one
 	// that has not been sent. Duties end those of a coordinator of an earlier release.
 	Configs []SlotConfig

@@ -90,7 +90,7 @@ func New(config Config) *Node {
 		clocks:       map[growth.GPU]probe{},
 		invalid:      map[growth.PodUID]string{},
 		unknown:      map[growth.PodUID]string{},
-		slots:        slots{owners: map[string]growth.PodUID{}, wanted: map[string]growth.PodUID{}},
+		slots:        slots{owners: map[string]growth.PodUID{}, wanted: map[string]growth.PodUID{}, last: map[string]service{}},
 		ended:        map[growth.PodUID]bool{},
 		published:    map[programs.ID]bool{},
 		pastSamples:  map[growth.PodUID]bus.Sample{},

@@ -137,22 +137,56 @@ func TestSlot_IsResetWhenItIsReused(t *testing.T) {
 		h.apply(ended)
 		h.advance(time.Second)
 		require.Empty(t, h.open)
-		next := ref("next")
-		h.put(bus.AllocationKey("node", next.UID), encode(t, bus.Allocation{
-			Pod:        next,
-			Containers: []bus.ContainerAllocation{{Name: "train", Slot: "slot-a"}},
-		}))
-		h.apply(node.Pod{
-			Ref:         next,
-			Running:     true,
-			Annotations: map[string]string{gpushare.MemoryAnnotation: "1"},
-			Containers:  []node.Container{{Name: "train", Request: 500}},
-		})
+		h.runInSlot("next", "slot-a")
 		h.advance(time.Second)
 		require.True(t, h.open["slot-a"])
 		require.Empty(t, h.sent)
 		h.report("a", 5, 1)
 		h.advance(time.Second)
 		require.Equal(t, int64(5), h.sample("next").Step)
+	})
+}
+
+// A pod that is deleted by force runs on while kubelet gives its devices to the next one: its shim would connect again.
+func TestLoop_ASlotOpensOnceTheProcessesOfItsLastPodHaveEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t)
+		h.start(policy.FlowCon)
+		h.arrive("a")
+		h.advance(time.Second)
+		require.True(t, h.open["slot-a"])
+		h.lingers(ref("a").UID, true)
+		h.remove("a")
+		h.withdraw(bus.AllocationKey("node", ref("a").UID))
+		h.advance(time.Second)
+		require.Empty(t, h.open)
+
+		h.runInSlot("next", "slot-a")
+		h.advance(5 * interval)
+		require.Empty(t, h.open)
+		h.report("a", 5, 1)
+		h.advance(time.Second)
+		require.Zero(t, h.sample("next").Step)
+
+		h.lingers(ref("a").UID, false)
+		h.advance(interval)
+		require.True(t, h.open["slot-a"])
+		h.report("a", 7, 1)
+		h.advance(time.Second)
+		require.Equal(t, int64(7), h.sample("next").Step)
+	})
+}
+
+// runInSlot lets a pod arrive in a slot.
+func (h *harness) runInSlot(name, slot string) {
+	h.put(bus.AllocationKey("node", ref(name).UID), encode(h.t, bus.Allocation{
+		Pod:        ref(name),
+		Containers: []bus.ContainerAllocation{{Name: "train", Slot: slot}},
+	}))
+	h.apply(node.Pod{
+		Ref:         ref(name),
+		Running:     true,
+		Annotations: map[string]string{gpushare.MemoryAnnotation: "1"},
+		Containers:  []node.Container{{Name: "train", Request: 500}},
 	})
 }

@@ -61,6 +61,10 @@ func (l *Loop) sockets(e node.Effects) (opened []string) {
 		}
 	}
 	for _, slot := range e.Open {
+		if last := e.Leaving[slot]; last != "" && l.ports.Usages.Populated(last, time.Now()) {
+			l.log.Debug("a slot opens once its last pod has no processes", "slot", slot, "uid", last)
+			continue
+		}
 		if err := l.ports.Sockets.Open(l.ctx, slot); err != nil {
 			l.log.Debug("a slot is not open yet", "slot", slot, "err", err)
 			continue

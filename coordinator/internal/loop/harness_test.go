@@ -57,6 +57,8 @@ type harness struct {
 	direct      map[growth.PodUID]growth.MilliCPU // weights by pod, if they are written directly
 	// logs reads the logs of pods; nil: the harness keeps the sinks.
 	logs loop.Logs
+	// lingering are pods that have processes.
+	lingering map[growth.PodUID]bool
 	// checkpoints and freezer are nil unless a test sets them.
 	checkpoints loop.Checkpoints
 	freezer     loop.Freezer

@@ -45,6 +45,8 @@ type Busy interface {
 // Usages reads cgroups.
 type Usages interface {
 	Usage(pod growth.PodUID, now time.Time) (cgroup.Usage, error)
+	// Populated reports whether a pod has processes.
+	Populated(pod growth.PodUID, now time.Time) bool
 	// CPUs returns the number of CPUs to which a container is bound; false if it is not, or if that is unknown.
 	CPUs(pod growth.PodUID, container string) (int, bool)
 	// Node returns the time in which tasks of the whole node have waited.

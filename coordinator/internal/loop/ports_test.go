@@ -73,6 +73,19 @@ func (h *harness) Usage(pod growth.PodUID, now time.Time) (cgroup.Usage, error) 
 }
 
 // CPUs returns the CPUs to which a container is bound.
+// lingers lets a pod have processes, also after its end.
+func (h *harness) lingers(pod growth.PodUID, runs bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lingering = map[growth.PodUID]bool{pod: runs}
+}
+
+func (h *harness) Populated(pod growth.PodUID, _ time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.lingering[pod]
+}
+
 func (h *harness) CPUs(_ growth.PodUID, container string) (int, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

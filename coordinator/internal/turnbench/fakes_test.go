@@ -51,6 +51,8 @@ func (f *fakes) Usage(pod growth.PodUID, _ time.Time) (cgroup.Usage, error) {
 // CPUs is that of containers without cores of their own.
 func (f *fakes) CPUs(growth.PodUID, string) (int, bool) { return 0, false }
 
+func (f *fakes) Populated(growth.PodUID, time.Time) bool { return false }
+
 // Node is that of a node without pressure.
 func (f *fakes) Node() cgroup.Stalled { return cgroup.Stalled{} }
 

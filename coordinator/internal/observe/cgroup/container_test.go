@@ -88,3 +88,22 @@ func TestTree_TheMonitorOfAContainerIsNotTheContainer(t *testing.T) {
 		})
 	}
 }
+
+func TestTree_Populated(t *testing.T) {
+	const own = "kubepods/burstable/pod" + string(pod) + "/cb88605bc9d532688ef901c39041646d"
+	for name, tc := range map[string]struct {
+		files map[string]string
+		want  bool
+	}{
+		"a process":                         {map[string]string{own + "/cgroup.procs": "34\n"}, true},
+		"one outside of the PID namespace":  {map[string]string{own + "/cgroup.procs": "0\n"}, true},
+		"one in a cgroup of the container":  {map[string]string{own + "/cgroup.procs": "", own + "/own/cgroup.procs": "34\n"}, true},
+		"none":                              {map[string]string{own + "/cgroup.procs": ""}, false},
+		"no cgroup any more, or of another": {map[string]string{"kubepods/cgroup.procs": "34\n"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.files["cgroup.controllers"] = ""
+			require.Equal(t, tc.want, New(write(t, tc.files), t.TempDir()).Populated(pod, time.Now()))
+		})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,12 @@ import (
 
 // minID is the length of the shortest container ID that is accepted. A shorter one could match other names.
 const minID = 12
+
+// Populated reports whether a pod has processes, also in a container of which kubelet no longer knows.
+func (t *Tree) Populated(pod growth.PodUID, now time.Time) bool {
+	folders, _ := t.folders(pod, now)
+	return slices.ContainsFunc(folders, func(folder string) bool { return len(processes(folder)) > 0 })
+}
 
 // Processes lists the process IDs of a container, given the container ID of the runtime. The IDs are those of this
 // process's PID namespace. A process outside the namespace has ID 0.
