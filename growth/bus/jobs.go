@@ -170,6 +170,8 @@ type Deadline struct {
 	// Left is the time from the sample to At, in seconds, negative after it; absent in samples of earlier releases. See LeftAt.
 	Left   *growth.Seconds `json:"leftSeconds,omitempty"`
 	Status deadline.Status `json:"status"`
+	// ToTarget is the work until the job's target, of a job that is expected to reach it before its end: its result is there then.
+	ToTarget *remaining.Estimate `json:"toTarget,omitempty"`
 	// LateBy is by how many seconds the job is expected to end after the deadline; negative before it. Absent while that is
 	// unknown, and once the status is final.
 	LateBy *deadline.Degree `json:"lateBySeconds,omitempty"`

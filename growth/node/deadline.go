@@ -59,10 +59,15 @@ func (j *job) userDeadline(f forecast) fairfinish.UserDeadline {
 		return fairfinish.UserDeadline{}
 	}
 	work := f.remaining
-	if j.spec.Target.Declared() && f.toTarget.Known && (!work.Known || f.toTarget.Likely < work.Likely) {
+	if j.endsByTarget(f) {
 		work = f.toTarget
 	}
 	return fairfinish.UserDeadline{At: j.deadline(), Work: work, Priority: float64(j.priority())}
+}
+
+// endsByTarget reports whether the job is expected to reach its user's target before its end.
+func (j *job) endsByTarget(f forecast) bool {
+	return j.spec.Target.Declared() && f.toTarget.Known && (!f.remaining.Known || f.toTarget.Likely < f.remaining.Likely)
 }
 
 // forecastDeadline records by how much a job is expected to miss its deadline, and an event if the status has changed.
@@ -90,8 +95,8 @@ func (n *Node) forecastDeadline(j *job, e estimate, end fairfinish.End) {
 			return
 		}
 		n.reportDeadline(j, true, "DeadlineInfeasible", fmt.Sprintf("The job cannot end before its deadline, %s: it needs %s at least, "+
-			"even if it gets all that it can use. It keeps its normal share, and no job gives way for it. Create it with a later deadline, "+
-			"fewer steps or more resources", j.deadline().Format(time.RFC3339), deadline.Rough(end.Alone.Low)))
+			"even if it gets all that it can use. It keeps its normal share, and no job gives way for it. Give it a later deadline, or create it "+
+			"with fewer steps or more resources", j.deadline().Format(time.RFC3339), deadline.Rough(end.Alone.Low)))
 	case deadline.AtRisk:
 		if n.now.Sub(j.late.riskSince) < minRisk {
 			return
@@ -176,6 +181,9 @@ func (n *Node) deadlineStatus(j *job) *bus.Deadline {
 		d.Status = j.lifetime.Deadline
 	case j.late.by != nil:
 		d.Status, d.LateBy = j.late.status, j.late.by
+		if f := n.forecast(j); j.endsByTarget(f) {
+			d.ToTarget = &f.toTarget
+		}
 		if d.Status == deadline.AtRisk {
 			d.GiveWay = j.late.give
 		}

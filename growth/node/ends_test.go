@@ -105,6 +105,34 @@ func TestEstimateUntuned(t *testing.T) {
 	}
 }
 
+// The result of a job with a target is there when the target is reached, if that is expected before the end.
+func TestDeadlineStatus_HasTheWorkToATarget(t *testing.T) {
+	toTarget := remaining.Exact(400)
+	for name, tc := range map[string]struct {
+		target string
+		left   growth.Work
+		want   *remaining.Estimate
+	}{
+		"a target before the end": {"loss<=0.1", 1000, &toTarget},
+		"a target after the end":  {"loss<=0.1", 300, nil},
+		"no target":               {"", 1000, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			annotations := map[string]string{gpushare.MemoryAnnotation: "1", gpushare.DeadlineAnnotation: "10m"}
+			if tc.target != "" {
+				annotations[gpushare.TargetAnnotation] = tc.target
+			}
+			spec, err := gpushare.Parse(annotations)
+			require.NoError(t, err)
+			left := remaining.Exact(tc.left)
+			j := &job{spec: spec, providedRemaining: &left, providedToTarget: &toTarget}
+			j.pod.Created = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+			j.late.by, j.late.status = &deadline.Degree{}, deadline.AtRisk
+			require.Equal(t, tc.want, (&Node{now: j.pod.Created}).deadlineStatus(j).ToTarget)
+		})
+	}
+}
+
 // What such a job would make of more CPU is not known, so that its deadline is never infeasible.
 func TestEstimateUntuned_ForecastsDeadlines(t *testing.T) {
 	start := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)

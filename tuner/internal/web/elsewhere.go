@@ -19,11 +19,15 @@ func elsewhere(s *history.Snapshot, job *bus.Sample, now time.Time) []deadline.S
 	if d == nil || d.Status != deadline.AtRisk || eta == nil || job.WorldSize > max(1, job.Ranks) {
 		return nil
 	}
+	left := eta.Remaining
+	if d.ToTarget != nil {
+		left = *d.ToTarget
+	}
 	places := cpusElsewhere(s, job.Node)
-	if eta.Remaining.Unit == growth.GPUSecond {
+	if left.Unit == growth.GPUSecond {
 		places = gpusElsewhere(s, job)
 	}
-	found := deadline.Elsewhere(eta.Remaining.High, job.Usable, d.LeftAt(now), places)
+	found := deadline.Elsewhere(left.High, job.Usable, d.LeftAt(now), places)
 	for i, spare := range found { // the document should not change with every second
 		found[i].Early = growth.Seconds(60 * math.Floor(float64(spare.Early)/60))
 	}

@@ -51,21 +51,26 @@ func TestState_NamesOtherNodesForAJobAtRisk(t *testing.T) {
 		change func(s *history.Snapshot)
 		want   []deadline.Spare
 	}{
-		"idle":               {func(*history.Snapshot) {}, []deadline.Spare{{Node: "b", Early: 17 * 60}}},
-		"with one job":       {func(s *history.Snapshot) { s.Jobs = append(s.Jobs, onB()) }, []deadline.Spare{{Node: "b", Early: 7 * 60}}},
-		"a clock behind":     {func(s *history.Snapshot) { skew(s, now, -time.Hour) }, []deadline.Spare{{Node: "b", Early: 17 * 60}}},
-		"a clock ahead":      {func(s *history.Snapshot) { skew(s, now, time.Hour) }, []deadline.Spare{{Node: "b", Early: 17 * 60}}},
-		"with two jobs":      {func(s *history.Snapshot) { s.Jobs = append(s.Jobs, onB(), onB()) }, nil},
-		"another model":      {func(s *history.Snapshot) { s.Nodes[1].GPUs.GPUs[0].Model = "K80" }, nil},
-		"an unhealthy GPU":   {func(s *history.Snapshot) { s.Nodes[1].GPUs.GPUs[0].Healthy = false }, nil},
-		"no coordinator":     {func(s *history.Snapshot) { s.Nodes[1].Load = nil }, nil},
-		"no device plugin":   {func(s *history.Snapshot) { s.Nodes[1].GPUs = nil }, nil},
-		"emulated GPUs":      {func(s *history.Snapshot) { s.Nodes[1].GPUs.Emulated = true }, nil},
-		"a job in time":      {func(s *history.Snapshot) { s.Jobs[0].Sample.Deadline.Status = deadline.OnTime }, nil},
-		"no estimate":        {func(s *history.Snapshot) { s.Jobs[0].Sample.ETA = nil }, nil},
-		"a job on two GPUs":  {func(s *history.Snapshot) { s.Jobs[0].Sample.GPUs = []growth.GPU{"GPU-a", "GPU-c"} }, nil},
-		"ranks in two pods":  {func(s *history.Snapshot) { s.Jobs[0].Sample.Ranks, s.Jobs[0].Sample.WorldSize = 1, 2 }, nil},
-		"work of cores":      {func(s *history.Snapshot) { s.Jobs[0].Sample.ETA.Remaining.Unit = growth.CoreSecond }, nil},
+		"idle":              {func(*history.Snapshot) {}, []deadline.Spare{{Node: "b", Early: 17 * 60}}},
+		"with one job":      {func(s *history.Snapshot) { s.Jobs = append(s.Jobs, onB()) }, []deadline.Spare{{Node: "b", Early: 7 * 60}}},
+		"a clock behind":    {func(s *history.Snapshot) { skew(s, now, -time.Hour) }, []deadline.Spare{{Node: "b", Early: 17 * 60}}},
+		"a clock ahead":     {func(s *history.Snapshot) { skew(s, now, time.Hour) }, []deadline.Spare{{Node: "b", Early: 17 * 60}}},
+		"with two jobs":     {func(s *history.Snapshot) { s.Jobs = append(s.Jobs, onB(), onB()) }, nil},
+		"another model":     {func(s *history.Snapshot) { s.Nodes[1].GPUs.GPUs[0].Model = "K80" }, nil},
+		"an unhealthy GPU":  {func(s *history.Snapshot) { s.Nodes[1].GPUs.GPUs[0].Healthy = false }, nil},
+		"no coordinator":    {func(s *history.Snapshot) { s.Nodes[1].Load = nil }, nil},
+		"no device plugin":  {func(s *history.Snapshot) { s.Nodes[1].GPUs = nil }, nil},
+		"emulated GPUs":     {func(s *history.Snapshot) { s.Nodes[1].GPUs.Emulated = true }, nil},
+		"a job in time":     {func(s *history.Snapshot) { s.Jobs[0].Sample.Deadline.Status = deadline.OnTime }, nil},
+		"no estimate":       {func(s *history.Snapshot) { s.Jobs[0].Sample.ETA = nil }, nil},
+		"a job on two GPUs": {func(s *history.Snapshot) { s.Jobs[0].Sample.GPUs = []growth.GPU{"GPU-a", "GPU-c"} }, nil},
+		"ranks in two pods": {func(s *history.Snapshot) { s.Jobs[0].Sample.Ranks, s.Jobs[0].Sample.WorldSize = 1, 2 }, nil},
+		"work of cores":     {func(s *history.Snapshot) { s.Jobs[0].Sample.ETA.Remaining.Unit = growth.CoreSecond }, nil},
+		"less work to a target": {func(s *history.Snapshot) {
+			toTarget := remaining.Exact(300)
+			toTarget.Unit = growth.GPUSecond
+			s.Jobs[0].Sample.Deadline.ToTarget = &toTarget
+		}, []deadline.Spare{{Node: "b", Early: 22 * 60}}},
 		"two ranks in a pod": {func(s *history.Snapshot) { s.Jobs[0].Sample.Ranks, s.Jobs[0].Sample.WorldSize = 2, 2 }, []deadline.Spare{{Node: "b", Early: 17 * 60}}},
 	} {
 		t.Run(name, func(t *testing.T) {
