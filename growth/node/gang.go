@@ -127,8 +127,8 @@ func (n *Node) announceGang(lead *job, pods []*job) {
 			continue
 		}
 		n.event(j, oncePerJob, false, "PodOfOneJob",
-			fmt.Sprintf("This pod and %s have the same owner and the same command, so they are one job: the %d pods of the job on this "+
-				"node get equal CPU shares, and %s of %s is its metric", lead.pod.Ref.Name, len(pods), lead.spec.Metric, lead.pod.Ref.Name))
+			fmt.Sprintf("This pod and %s are one job, by their command and their owner or gang: the %d pods of the job on this "+
+				"node get equal shares, and %s of %s is its metric", lead.pod.Ref.Name, len(pods), lead.spec.Metric, lead.pod.Ref.Name))
 	}
 }
 

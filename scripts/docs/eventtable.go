@@ -218,7 +218,7 @@ var explanations = []explanation{
 	},
 	{
 		Reason: "PodOfOneJob", From: "coordinator", On: "pod", Type: "Normal",
-		Meaning: "The pod and another one have the same owner and command, so they are one job with one metric and equal CPU shares on the node.",
+		Meaning: "The pod and another one have the same command, and the same owner or `gpushare/gang`, so they are one job with one metric and equal shares on the node.",
 		Advice:  "Nothing to do. Pods that are jobs of their own need different commands or owners.",
 	},
 	{
