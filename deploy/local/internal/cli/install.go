@@ -25,14 +25,14 @@ func installCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			options.Root, options.Name = state.Root(f.root), f.name
+			var err error
+			if options.Repository, err = stock.Repository(); err != nil {
+				return err
+			}
 			if err := options.Validate(); err != nil {
 				return err
 			}
 			if _, err := f.read(); err != nil {
-				return err
-			}
-			var err error
-			if options.Repository, err = stock.Repository(); err != nil {
 				return err
 			}
 			return options.Install(cmd.Context(), cmd.OutOrStdout())

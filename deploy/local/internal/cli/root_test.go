@@ -23,6 +23,7 @@ func TestCommands_Validate(t *testing.T) {
 		"a target that is none":    {[]string{"build", "--only=lunch"}, "controlplane, node, registry, kueue, vpa, jobset, pytorchjob or older"},
 		"a stock folder too bare":  {[]string{"build", "--stock-dir", t.TempDir()}, "lacks etcd"},
 		"no image":                 {[]string{"load", root}, "requires at least 1 arg"},
+		"an unknown component":     {[]string{"install", "--component=lunch", root}, "workers"},
 		"an unknown command":       {[]string{"explode"}, "unknown command"},
 	}
 	for name, tc := range tests {

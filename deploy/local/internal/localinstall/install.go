@@ -40,7 +40,7 @@ func (o Options) Validate() error {
 	if o.Timeout <= 0 {
 		return fmt.Errorf("--wait %s: give a time, such as 5m", o.Timeout)
 	}
-	return errors.Join(o.Root.Validate(), o.Settings.Validate())
+	return errors.Join(o.Root.Validate(), o.config(state.Record{}).Validate())
 }
 
 // Install installs Trellis into the cluster, or updates the installation. Progress is written to out.
