@@ -170,3 +170,24 @@ func TestRecommend_AFarPredictionCountsForLittle(t *testing.T) {
 	require.Less(t, r.Memory.Request, int64(3*growth.GiB))
 	require.GreaterOrEqual(t, r.Memory.Request, r.Memory.High)
 }
+
+func TestRecommendation_WithCPUOf(t *testing.T) {
+	r := peaks.Recommendation{CPU: &peaks.Request{Request: 1760, Low: 569, Likely: 900, High: 1756}, Memory: &peaks.Request{Request: 272}}
+	for name, tc := range map[string]struct {
+		capacity growth.MilliCPU
+		want     peaks.Request
+	}{
+		"more than it needs": {2000, *r.CPU},
+		"one core":           {1000, peaks.Request{Request: 1000, Low: 569, Likely: 900, High: 1000}},
+		"half a core":        {500, peaks.Request{Request: 500, Low: 500, Likely: 500, High: 500}},
+		"unknown":            {0, *r.CPU},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bounded := r.WithCPUOf(tc.capacity)
+			require.Equal(t, tc.want, *bounded.CPU)
+			require.Equal(t, r.Memory, bounded.Memory)
+			require.Equal(t, int64(1760), r.CPU.Request)
+		})
+	}
+	require.Nil(t, peaks.Recommendation{}.WithCPUOf(1000).CPU)
+}

@@ -70,6 +70,22 @@ func (k *Knowledge) Recommend(p Profile, job Run, remaining growth.Seconds, seen
 	return r
 }
 
+// WithCPUOf returns the recommendation for a node with so much CPU: a job cannot use more there, and no node of its size could run a
+// pod that requests more. A capacity of 0 is unknown.
+func (r Recommendation) WithCPUOf(capacity growth.MilliCPU) Recommendation {
+	if r.CPU == nil || capacity <= 0 {
+		return r
+	}
+	most := int64(capacity)
+	r.CPU = &Request{
+		Request: min(r.CPU.Request, most),
+		Low:     min(r.CPU.Low, most),
+		Likely:  min(r.CPU.Likely, most),
+		High:    min(r.CPU.High, most),
+	}
+	return r
+}
+
 func why(observed bool, from string) string {
 	switch {
 	case observed && from != "":

@@ -32,7 +32,7 @@ func (a *Adviser) recommendResources(s *history.Snapshot, changes []Change, now 
 		return changes
 	}
 	next := map[growth.PodUID]time.Time{}
-	pods := resources.PodsOf(s)
+	pods, capacities := resources.PodsOf(s), cpuCapacities(s)
 	for _, j := range s.Jobs {
 		if j.Sample == nil || s.Undecodable[bus.AdviceKey(j.UID)] != nil {
 			continue
@@ -42,7 +42,7 @@ func (a *Adviser) recommendResources(s *history.Snapshot, changes []Change, now 
 		more := exceeds(*j.Sample, present)
 		due := !known || more || now.Sub(at) >= recommendPeriod
 		if due {
-			r := a.Resources.Recommend(*j.Sample, now)
+			r := a.Resources.Recommend(*j.Sample, now).WithCPUOf(capacities[j.Sample.Node])
 			at = now
 			if r.DiffersFrom(present) || r.StepDiffersFrom(present) || more && !exceeds(*j.Sample, r) {
 				changes = recommend(changes, j, r)
@@ -57,6 +57,17 @@ func (a *Adviser) recommendResources(s *history.Snapshot, changes []Change, now 
 	maps.DeleteFunc(a.widths, func(uid growth.PodUID, _ bus.Width) bool { return next[uid].IsZero() })
 	maps.DeleteFunc(a.ends, func(uid growth.PodUID, _ bool) bool { return next[uid].IsZero() })
 	return changes
+}
+
+// cpuCapacities returns the CPU of nodes, as far as it is known.
+func cpuCapacities(s *history.Snapshot) map[growth.NodeName]growth.MilliCPU {
+	capacities := map[growth.NodeName]growth.MilliCPU{}
+	for _, n := range s.Nodes {
+		if n.Load != nil {
+			capacities[n.Name] = n.Load.CPUCapacity
+		}
+	}
+	return capacities
 }
 
 // exceeds reports whether a job uses more than is recommended to request: any more memory, or noticeably more CPU.

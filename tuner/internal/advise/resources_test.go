@@ -55,6 +55,25 @@ func TestDecide_RecommendsResources(t *testing.T) {
 	require.Equal(t, byLoaders.Loaders, changes[0].Advice.Loaders)
 }
 
+// No node of that size could run a pod that requests more.
+func TestDecide_RecommendsNoMoreCPUThanTheNodeHas(t *testing.T) {
+	s := oneCore(job("a", .9, 0))
+	s.Nodes[0].Load.CPUCapacity = 1000
+	a := advise.Adviser{Policy: loader.DefaultChangePolicy(), Resources: cpu(1760)}
+	require.Equal(t, int64(1000), a.Decide(s, start)[0].Advice.Resources.CPU.Request)
+}
+
+// cpu recommends a request of so many thousandths of a core for all jobs.
+type cpu int64
+
+func (cpu) Loaded() bool { return true }
+
+func (c cpu) Recommend(bus.Sample, time.Time) peaks.Recommendation {
+	return peaks.Recommendation{CPU: &peaks.Request{Request: int64(c)}}
+}
+
+func (cpu) Widths(bus.Sample, resources.Pods) []elastic.Measured { return nil }
+
 // What a job uses is not recommended away for the rest of the period.
 func TestDecide_RecommendsMoreAtOnce(t *testing.T) {
 	a := advise.Adviser{Policy: loader.DefaultChangePolicy(), Resources: memory(16)}
