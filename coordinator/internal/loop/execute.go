@@ -60,22 +60,7 @@ func (l *Loop) sockets(e node.Effects) (opened []string) {
 			l.ports.Turns.Close(slot)
 		}
 	}
-	for _, slot := range e.Open {
-		if last := e.Leaving[slot]; last != "" && l.ports.Usages.Populated(last, time.Now()) {
-			l.log.Debug("a slot opens once its last pod has no processes", "slot", slot, "uid", last)
-			continue
-		}
-		if err := l.ports.Sockets.Open(l.ctx, slot); err != nil {
-			l.log.Debug("a slot is not open yet", "slot", slot, "err", err)
-			continue
-		}
-		if l.ports.Turns != nil {
-			if err := l.ports.Turns.Open(l.ctx, slot); err != nil {
-				l.log.Debug("the turn socket of a slot is not open yet", "slot", slot, "err", err)
-			}
-		}
-		opened = append(opened, slot)
-	}
+	opened = l.open(e)
 	for _, c := range e.Configs {
 		if err := l.ports.Sockets.Send(c.Slot, c.Config); err != nil {
 			l.log.Warn("a config could not be sent", "slot", c.Slot, "err", err)
@@ -95,6 +80,27 @@ func (l *Loop) sockets(e node.Effects) (opened []string) {
 		if err := l.ports.Sockets.SendSave(s.Slot, s.Save); err != nil {
 			l.log.Warn("a request to save could not be sent", "slot", s.Slot, "err", err)
 		}
+	}
+	return opened
+}
+
+// open opens slots, and returns those that are open.
+func (l *Loop) open(e node.Effects) (opened []string) {
+	for _, slot := range e.Open {
+		if last := e.Leaving[slot]; last != "" && l.ports.Usages.Populated(last, time.Now()) {
+			l.log.Debug("a slot opens once its last pod has no processes", "slot", slot, "uid", last)
+			continue
+		}
+		if err := l.ports.Sockets.Open(l.ctx, slot); err != nil {
+			l.log.Debug("a slot is not open yet", "slot", slot, "err", err)
+			continue
+		}
+		if l.ports.Turns != nil {
+			if err := l.ports.Turns.Open(l.ctx, slot); err != nil {
+				l.log.Debug("the turn socket of a slot is not open yet", "slot", slot, "err", err)
+			}
+		}
+		opened = append(opened, slot)
 	}
 	return opened
 }
