@@ -213,6 +213,12 @@ bench-flowcon-history: build ## FlowCon's ten jobs on a node that has seen nothi
 	bin/benchmarks flowcon --schedules "10 random" --policies "fair,harmless,harmless+here,harmless+elsewhere" --repeats 2 \
 		--journal benchmarks/results/flowcon-10-history.jsonl --out benchmarks/results/flowcon-10-history.json $(ARGS)
 
+.PHONY: bench-flowcon-gpu
+bench-flowcon-gpu: build ## FlowCon's ten jobs on one emulated GPU of a node that is short of CPU; ten minutes a repeat (ARGS="--repeats 3")
+	scripts/install-deps
+	bin/benchmarks flowcon --on-gpu --schedules "10 random" --policies "fair,harmless" --repeats 2 \
+		--journal benchmarks/results/flowcon-10-gpu.jsonl --out benchmarks/results/flowcon-10-gpu.json $(ARGS)
+
 .PHONY: results
 results: ## Write benchmarks/RESULTS.md from the figures in benchmarks/measured
 	$(BUILD) ./benchmarks

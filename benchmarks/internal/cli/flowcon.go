@@ -46,12 +46,13 @@ The figures cover the whole journal.`,
 	f.StringSliceVar(&o.schedules, "schedules", nil, `schedules to play, such as "10 random" (default: all)`)
 	f.StringSliceVar(&o.policies, "policies", flowcon.Variants(), "policies to play; harmless takes an objective after a colon, and +here or +elsewhere for a repeat before, on the same or another node")
 	f.Uint64Var(&o.bench.Seed, "seed", 1, "decides when jobs of the random schedules arrive and how long they are")
-	f.IntVar(&o.local.Nodes, "nodes", 1, "nodes, of one core each: each plays a repeat of its own at the same time")
+	f.IntVar(&o.local.Nodes, "nodes", 1, "nodes, of one core each (two with --on-gpu): each plays a repeat of its own at the same time")
 	f.StringVar(&o.local.Name, "name", "flowcon", "name of the local cluster")
-	f.StringVar(&o.local.GPUs, "gpus", "emulated:2x24GiB", "GPUs of each node")
+	f.StringVar(&o.local.GPUs, "gpus", "emulated:2x24GiB", "GPUs of each node; with --on-gpu emulated:1x48GiB,compute")
 	f.DurationVar(&o.within, "within", 0, "begin no further pass after this time (0: play all)")
 	f.BoolVar(&o.bench.Quick, "quick", false, "an eighth of the steps: shows that the benchmark works")
 	f.BoolVar(&o.bench.Remember, "remember", false, "all repeats of a policy in one namespace: forecasts for later ones come from earlier ones")
+	f.BoolVar(&o.bench.OnGPU, "on-gpu", false, "all jobs on one emulated GPU that computes, on nodes of two cores: one is the GPU's, and the other too few for the jobs' data")
 	f.StringVar(&o.bench.Keep, "keep", "", "folder that each pass leaves its samples in (default: they are not kept)")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only list the passes that are still to be played")
 	f.BoolVar(&o.check, "check", false, "fail if a goal is missed")
@@ -82,6 +83,12 @@ func (o *flowconOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if o.bench.OnGPU {
+		o.local.UpFlags = []string{"--cpus-per-node", "2"}
+		if !cmd.Flags().Changed("gpus") {
+			o.local.GPUs = "emulated:1x48GiB,compute"
+		}
+	}
 	if o.local.Program, err = cluster.FindProgram(executable); err != nil {
 		return err
 	}
@@ -111,9 +118,9 @@ func (o *flowconOptions) plan() ([]flowcon.Pass, error) {
 		return nil, err
 	}
 	if slices.ContainsFunc(done, func(r flowcon.Record) bool {
-		return r.Seed != o.bench.Seed || r.Quick != o.bench.Quick || r.Remember != o.bench.Remember
+		return r.Seed != o.bench.Seed || r.Quick != o.bench.Quick || r.OnGPU != o.bench.OnGPU || r.Remember != o.bench.Remember
 	}) {
-		return nil, fmt.Errorf("%s has another seed, size or --remember: name another one by --journal", o.bench.Journal.Path)
+		return nil, fmt.Errorf("%s has another seed, size, --on-gpu or --remember: name another one by --journal", o.bench.Journal.Path)
 	}
 	return flowcon.Plan(schedules, o.policies, o.repeats, o.bench.Playing, done, results.Boot()), nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/demo"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/training"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
 	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
@@ -26,7 +27,8 @@ const (
 	passWithin = time.Hour
 )
 
-// Bench runs passes on a local cluster. Each of its nodes has one core; the nodes run different repeats at the same time.
+// Bench runs passes on a local cluster. Each of its nodes has one core, or with OnGPU two, one of which is the GPU's; the nodes run
+// different repeats at the same time.
 type Bench struct {
 	Local   *cluster.Local
 	Journal Journal
@@ -40,6 +42,8 @@ type Bench struct {
 	Playing int
 	// Remember uses one namespace for all repeats of a variant: forecasts for later jobs come from the earlier ones.
 	Remember bool
+	// OnGPU lets all jobs compute on the emulated GPU of their node, and prepare their data on its CPU.
+	OnGPU bool
 	// Until is the time after which no pass begins; zero for no limit.
 	Until   time.Time
 	Notices io.Writer
@@ -156,7 +160,7 @@ func (b *Bench) play(ctx, after context.Context, p Pass, image string, repeat in
 		return Record{}, err
 	}
 	r := Record{
-		Schedule: p.Schedule.Name, Policy: p.Variant, Repeat: run.Round, Seed: b.Seed, Quick: b.Quick, Remember: b.Remember, Commit: b.Commit,
+		Schedule: p.Schedule.Name, Policy: p.Variant, Repeat: run.Round, Seed: b.Seed, Quick: b.Quick, Remember: b.Remember, OnGPU: b.OnGPU, Commit: b.Commit,
 		Date: time.Now().UTC().Truncate(time.Second), Machine: results.ThisMachine(line.Last().Nodes), Boot: results.Boot(), Settings: b.settings,
 	}
 	r.Jobs, r.Makespan = recorded(line)
@@ -172,15 +176,23 @@ func (b *Bench) newRun(p Pass, image string, repeat, node int) *demo.Run {
 		namespace = fmt.Sprintf("flowcon-%s-%d", strings.ReplaceAll(p.Variant, ":", "-"), node)
 	}
 	schedule := p.Schedule.Repeated(repeat)
+	name := fmt.Sprintf("node-%d", node)
 	for _, j := range schedule.Jobs {
-		nodes[j.Name] = fmt.Sprintf("node-%d", node)
+		nodes[j.Name] = name
 	}
-	return &demo.Run{
+	run := &demo.Run{
 		Policy: p.Variant, Round: repeat, Jobs: schedule.Jobs, Scripts: b.Scripts, Cluster: b.connection, Screen: silent{}, Timeout: passWithin,
 		Setup: training.Setup{
 			Namespace: namespace, Run: id, Image: image, Python: training.MachinePython, MachineFolders: training.MachineFolders(), Nodes: nodes,
 		},
 	}
+	if b.OnGPU {
+		run.Setup.Computing, run.Setup.NeedCPU = []string{name}, true
+		for i := range run.Jobs {
+			run.Jobs[i].Device = workload.Emulated
+		}
+	}
+	return run
 }
 
 func (b *Bench) awaitReady(ctx context.Context, run *demo.Run, p Pass) error {

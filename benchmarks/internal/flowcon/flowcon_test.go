@@ -143,6 +143,20 @@ func TestGoals_CompareWithinARepeat(t *testing.T) {
 	require.Equal(t, [3]float64{-25, -25, -25}, values["10 random, harmless less flowcon: best job"], "over the repeats of both policies")
 }
 
+func TestGoals_OnAGPUBoundTheHarmOnly(t *testing.T) {
+	records := []flowcon.Record{record("10 random", "fair", 1, 100, 200), record("10 random", "harmless", 1, 99, 212)}
+	for i := range records {
+		records[i].OnGPU = true
+	}
+	judged := map[string]bool{}
+	for _, g := range flowcon.Goals(records) {
+		if g.Met != nil {
+			judged[g.Name] = *g.Met
+		}
+	}
+	require.Equal(t, map[string]bool{"10 random, harmless: worst job": false}, judged)
+}
+
 func TestJournal_Continues(t *testing.T) {
 	journal := flowcon.Journal{Path: filepath.Join(t.TempDir(), "results", "flowcon.jsonl")}
 	none, err := journal.Read()

@@ -39,9 +39,14 @@ func unit(figure string) string {
 	return "%"
 }
 
-func targets() []target {
+// targets returns the targets of the records. Those of jobs on a GPU have only the bound on harm.
+func targets(records []Record) []target {
+	harm := target{"harmless", worstJob, 5}
+	if slices.ContainsFunc(records, func(r Record) bool { return r.OnGPU }) {
+		return []target{harm}
+	}
 	return []target{
-		{"harmless", meanCompletion, -32}, {"harmless", meanTarget, -25}, {"harmless", bestJob, -80}, {"harmless", worstJob, 5}, {"harmless", makespan, 1},
+		{"harmless", meanCompletion, -32}, {"harmless", meanTarget, -25}, {"harmless", bestJob, -80}, harm, {"harmless", makespan, 1},
 		{"harmless:finish", meanCompletion, -40}, {"harmless:growth", meanTarget, -50},
 	}
 }
@@ -52,6 +57,7 @@ const rival = "flowcon"
 // Goals compares each policy with the baseline, repeat by repeat, and harmless with FlowCon.
 func Goals(records []Record) []results.Goal {
 	var goals []results.Goal
+	limits := targets(records)
 	for _, schedule := range distinct(records, func(r Record) string { return r.Schedule }) {
 		for _, variant := range distinct(records, func(r Record) string { return r.Policy }) {
 			if variant == Baseline {
@@ -60,7 +66,7 @@ func Goals(records []Record) []results.Goal {
 			for _, figure := range figures() {
 				if values := compared(records, schedule, variant, figure); len(values) > 0 {
 					goal := results.Measured(schedule+", "+variant+": "+figure, unit(figure), slices.Collect(maps.Values(values)))
-					goals = append(goals, judge(goal, schedule, variant, figure))
+					goals = append(goals, judge(goal, limits, schedule, variant, figure))
 				}
 			}
 		}
@@ -69,8 +75,8 @@ func Goals(records []Record) []results.Goal {
 	return append(goals, difference(records, "harmless"+taughtElsewhere, "harmless"+taughtHere, taughtLoss)...)
 }
 
-func judge(goal results.Goal, schedule, variant, figure string) results.Goal {
-	for _, t := range targets() {
+func judge(goal results.Goal, limits []target, schedule, variant, figure string) results.Goal {
+	for _, t := range limits {
 		if schedule == judged && t.variant == variant && t.figure == figure {
 			return goal.AtMost(t.atMost)
 		}

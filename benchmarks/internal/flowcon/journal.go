@@ -17,15 +17,17 @@ import (
 
 // Record is one repeat of a schedule under one policy.
 type Record struct {
-	Schedule string          `json:"schedule"`
-	Policy   string          `json:"policy"`
-	Repeat   int             `json:"repeat"`
-	Seed     uint64          `json:"seed"`
-	Quick    bool            `json:"quick,omitempty"`
-	Remember bool            `json:"remember,omitempty"`
-	Commit   string          `json:"commit"`
-	Date     time.Time       `json:"date"`
-	Machine  results.Machine `json:"machine"`
+	Schedule string `json:"schedule"`
+	Policy   string `json:"policy"`
+	Repeat   int    `json:"repeat"`
+	Seed     uint64 `json:"seed"`
+	Quick    bool   `json:"quick,omitempty"`
+	Remember bool   `json:"remember,omitempty"`
+	// OnGPU is set if the jobs shared an emulated GPU that computes.
+	OnGPU   bool            `json:"onGPU,omitempty"`
+	Commit  string          `json:"commit"`
+	Date    time.Time       `json:"date"`
+	Machine results.Machine `json:"machine"`
 	// Boot is the kernel's boot ID. Records of different boots are not compared.
 	Boot string `json:"boot,omitempty"`
 	// Settings are those of Trellis on the cluster, with the policy.

@@ -16,7 +16,10 @@ const emulatedTune = "gpu-time,loaders"
 const EmulatedPreprocess = 0.1
 
 // emulatedArguments are the arguments of a job on an emulated GPU.
-func emulatedArguments() []string {
+func (s Setup) emulatedArguments() []string {
+	if s.NeedCPU {
+		return []string{"--device", "emulated"}
+	}
 	return []string{"--device", "emulated", "--preprocess", strconv.FormatFloat(EmulatedPreprocess, 'g', -1, 64)}
 }
 

@@ -47,6 +47,9 @@ type Setup struct {
 	// Computing are the nodes whose emulated GPUs compute. Jobs with an emulated GPU run there, all others elsewhere. Without
 	// such nodes, all jobs compute on the CPU.
 	Computing []string
+	// NeedCPU is set if jobs on emulated GPUs prepare their data like others, and everything of theirs may change, CPU included.
+	// Otherwise they need little CPU and keep their request, so that only turns have an effect.
+	NeedCPU bool
 }
 
 // MachinePython is the distribution's interpreter.
@@ -97,7 +100,7 @@ func (s Setup) Pod(job workload.Job) *corev1.Pod {
 			}},
 		},
 	}
-	if s.emulates(job) {
+	if s.emulates(job) && !s.NeedCPU {
 		pod.Annotations[gpushare.TuneAnnotation] = emulatedTune
 	}
 	if job.GPUs > 1 {
@@ -139,7 +142,7 @@ func (s Setup) arguments(job workload.Job) []string {
 		"--progress", progress,
 	}
 	if s.emulates(job) {
-		command = append(command, emulatedArguments()...)
+		command = append(command, s.emulatedArguments()...)
 	}
 	return append(command, job.Further...)
 }

@@ -63,6 +63,11 @@ func TestPod_ComputesOnAnEmulatedGPU(t *testing.T) {
 	require.Equal(t, []string{"--device", "emulated", "--preprocess", "0.1", "--preprocess", "0"}, command[len(command)-6:], "its own arguments are last")
 	require.Equal(t, corev1.NodeSelectorRequirement{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{"node-2"}}, expression(pod))
 
+	pod = training.Setup{Computing: []string{"node-2"}, NeedCPU: true}.Pod(on)
+	require.NotContains(t, pod.Annotations, gpushare.TuneAnnotation, "its CPU changes too")
+	command = pod.Spec.Containers[0].Command
+	require.Equal(t, []string{"--device", "emulated", "--preprocess", "0"}, command[len(command)-4:])
+
 	pod = setup.Pod(off)
 	require.NotContains(t, pod.Annotations, gpushare.TuneAnnotation)
 	require.NotContains(t, pod.Spec.Containers[0].Command, "--device")
