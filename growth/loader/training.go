@@ -75,9 +75,25 @@ type Training struct {
 // Thread pools count if the use is not measured and the node is saturated: the contention hides what the threads would use.
 // Elsewhere they do not count, because the threads of a process that computes on a GPU are idle.
 func (t Training) Cores(saturated bool) int {
-	busy := t.Use.busy
-	if saturated && t.Use.weight < measured {
-		busy = max(busy, float64(t.Processes)*float64(t.Threads))
+	return max(t.Processes, int(math.Round(max(t.Use.busy, t.pools(saturated)))))
+}
+
+// pools returns the cores that the thread pools of the job may take, 0 where they do not count.
+func (t Training) pools(saturated bool) float64 {
+	if !saturated || t.Use.weight >= measured {
+		return 0
 	}
-	return max(t.Processes, int(math.Round(busy)))
+	return float64(t.Processes) * float64(t.Threads)
+}
+
+// CoresInTurns returns the number of cores that the training processes of jobs take that share GPUs in turns, atOnce processes at
+// a time. The use of a job was measured over all of its time, also that in which it waited, so the uses of all jobs add up to that
+// of those that have the turn.
+func CoresInTurns(atOnce int, jobs []Training, saturated bool) int {
+	var busy, pools float64
+	for _, t := range jobs {
+		busy += t.Use.busy
+		pools = max(pools, t.pools(saturated))
+	}
+	return max(atOnce, int(math.Round(max(busy, pools))))
 }

@@ -89,3 +89,31 @@ func FuzzTraining_CoresAreInBounds(f *testing.F) {
 		require.LessOrEqual(t, float64(got), max(float64(processes*max(1, threads)), used/10+1))
 	})
 }
+
+func TestCoresInTurns(t *testing.T) {
+	job := func(threads int, cores float64) loader.Training {
+		training := loader.Training{Processes: 1, Threads: threads}
+		for range 18 {
+			training.Use = training.Use.Add(using(cores, 0))
+		}
+		return training
+	}
+	fresh := loader.Training{Processes: 1, Threads: 4}
+	for name, c := range map[string]struct {
+		atOnce          int
+		jobs            []loader.Training
+		idle, saturated int
+	}{
+		"none":                   {0, nil, 0, 0},
+		"ten jobs of one thread": {1, slices.Repeat([]loader.Training{job(1, .1)}, 10), 1, 1},
+		"three that keep three cores busy in turns": {1, slices.Repeat([]loader.Training{job(4, 1)}, 3), 3, 3},
+		"on two GPUs":                                {2, slices.Repeat([]loader.Training{job(1, .2)}, 4), 2, 2},
+		"thread pools of one job at a time":          {1, []loader.Training{fresh, fresh, fresh}, 1, 4},
+		"a job that is measured and one that is not": {1, []loader.Training{job(4, 2), fresh}, 2, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.idle, loader.CoresInTurns(c.atOnce, c.jobs, false), "with idle CPUs")
+			require.Equal(t, c.saturated, loader.CoresInTurns(c.atOnce, c.jobs, true), "saturated")
+		})
+	}
+}

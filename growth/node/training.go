@@ -67,19 +67,6 @@ func (n *Node) saturated() bool {
 	return n.allocatable > 0 && used >= saturatedPart.Of(n.allocatable-n.exclusiveCPU())
 }
 
-// trainingCores returns the number of cores that the training processes of all jobs take. Jobs with exclusive cores use
-// those.
-func (n *Node) trainingCores() int {
-	cores, saturated := 0, n.saturated()
-	for uid, j := range n.jobs {
-		if n.exclusive[uid] > 0 {
-			continue
-		}
-		cores += loader.Training{
-			Processes: n.trainingProcesses(j),
-			Threads:   j.pod.Threads,
-			Use:       j.training.use,
-		}.Cores(saturated)
-	}
-	return cores
+func (n *Node) trainingOf(j *job) loader.Training {
+	return loader.Training{Processes: n.trainingProcesses(j), Threads: j.pod.Threads, Use: j.training.use}
 }
