@@ -27,10 +27,10 @@ type grant struct {
 	inputs   Inputs
 }
 
-// divide applies the configured policy. Where the time of GPUs is divided, the CPU follows.
+// divide applies the configured policy. Where the time of GPUs is divided, the CPU is not.
 func (n *Node) divide(jobs []*job, originals []Requests, interrupted, rearranged bool) division {
 	if n.dividesGPUs() {
-		return n.followGPUs(jobs, originals)
+		return n.keepRequests(jobs, originals)
 	}
 	switch n.config.Policy {
 	case policy.Harmless:

@@ -66,7 +66,6 @@ type Node struct {
 	triedAt         map[[2]corun.Kind]time.Time // pairs that could not be measured
 	speedsPublished int                         // speeds.Added at the last publication
 	turns           TurnPlan                    // as last sent
-	cpuShort        bool                        // jobs have waited for CPUs
 	stalled         Stalled                     // last reading for the whole node
 	stalledAt       time.Time
 	pressure        *bus.Pressure

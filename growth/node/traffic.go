@@ -5,12 +5,10 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// traffic has a job's I/O rates, in bytes per second, its pressure, and the part of the time in which it waited for a CPU during an
-// interval. The last two are nil if they are unknown.
+// traffic has a job's I/O rates, in bytes per second, and its pressure, which is nil if it is unknown.
 type traffic struct {
 	block, network growth.PerSecond
 	pressure       *bus.Pressure
-	queued         *growth.Share
 }
 
 // trafficBetween returns the traffic between two readings. A counter that went backwards was reset and yields 0.
@@ -25,15 +23,7 @@ func trafficBetween(before, now Usage, elapsed float64) traffic {
 		block:    rate(now.BlockIO, before.BlockIO),
 		network:  rate(now.NetworkIO, before.NetworkIO),
 		pressure: pressureBetween(before.Stalled, now.Stalled, elapsed),
-		queued:   queuedBetween(before, now, elapsed),
 	}
-}
-
-func queuedBetween(before, now Usage, elapsed float64) *growth.Share {
-	if !before.QueuedKnown || !now.QueuedKnown || elapsed <= 0 {
-		return nil
-	}
-	return new(partOf(now.Queued-before.Queued, elapsed))
 }
 
 func partOf(time growth.Seconds, elapsed float64) growth.Share {

@@ -14,9 +14,9 @@ func TestTrafficBetween(t *testing.T) {
 		now  Usage
 		want traffic
 	}{
-		"counters have grown":              {Usage{BlockIO: 300, NetworkIO: 5000, Stalled: Stalled{CPU: 15, Memory: 1, IO: 2}}, traffic{20, 400, &bus.Pressure{CPU: .5, Memory: .1}, nil}},
-		"counters were reset":              {Usage{BlockIO: 3, NetworkIO: 5, Stalled: Stalled{CPU: 1}}, traffic{0, 0, &bus.Pressure{}, nil}},
-		"a stall longer than the interval": {Usage{BlockIO: 100, NetworkIO: 1000, Stalled: Stalled{CPU: 90, IO: 2}}, traffic{0, 0, &bus.Pressure{CPU: 1}, nil}},
+		"counters have grown":              {Usage{BlockIO: 300, NetworkIO: 5000, Stalled: Stalled{CPU: 15, Memory: 1, IO: 2}}, traffic{20, 400, &bus.Pressure{CPU: .5, Memory: .1}}},
+		"counters were reset":              {Usage{BlockIO: 3, NetworkIO: 5, Stalled: Stalled{CPU: 1}}, traffic{0, 0, &bus.Pressure{}}},
+		"a stall longer than the interval": {Usage{BlockIO: 100, NetworkIO: 1000, Stalled: Stalled{CPU: 90, IO: 2}}, traffic{0, 0, &bus.Pressure{CPU: 1}}},
 		"the kernel reports no counters":   {Usage{}, traffic{}},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, trafficBetween(before, tc.now, 10)) })
