@@ -28,9 +28,10 @@ func (n *Node) trainingCores() int {
 	return cores
 }
 
-// podsInTurns returns the pods of a job that compute in turns, on cores that others use as well.
+// podsInTurns returns the pods of a job that compute in turns, on cores that others use as well. While jobs compute at the same time
+// for a few seconds, to be measured, workers must not come and go.
 func (n *Node) podsInTurns(g gpuGroup, j gpuJob) []*job {
-	if !g.turns || j.always > 0 {
+	if !g.turns && !g.probed || j.always > 0 {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(j.pods), func(pod *job) bool {
@@ -54,7 +55,7 @@ func (n *Node) trainingAtOnce(g gpuGroup) int {
 				processes += n.trainingProcesses(pod)
 			}
 			processes = (processes + len(j.gpus) - 1) / len(j.gpus) // on each of its GPUs
-			if set := j.gpu.set; set != 0 {
+			if set := j.gpu.set; set != 0 && !n.onTrial(j.job) {
 				sets[set] += processes
 				processes = sets[set]
 			}
