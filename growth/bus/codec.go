@@ -70,14 +70,8 @@ func Decode[T any, R Record[T]](value []byte) (T, error) {
 	if record, ok := decodeKnown[T, R](value); ok {
 		return record, nil
 	}
-	var version struct {
-		Version int `json:"v"`
-	}
-	if err := json.Unmarshal(value, &version); err != nil {
+	if err := checkVersion(value); err != nil {
 		return none, fmt.Errorf("decoding %T: %w", record, err)
-	}
-	if version.Version != Version {
-		return none, fmt.Errorf("decoding %T: %w %d, this build knows %d", record, ErrVersion, version.Version, Version)
 	}
 	if err := json.Unmarshal(value, &record); err != nil {
 		return none, fmt.Errorf("decoding %T: %w", record, err)
@@ -91,6 +85,37 @@ func Decode[T any, R Record[T]](value []byte) (T, error) {
 		R(&record).header().Unknown = unknown
 	}
 	return record, nil
+}
+
+// Read decodes a record that the caller does not write back: it drops unknown fields. It makes a third of the garbage of Decode, and does
+// not take three times as long for the records of a newer release.
+func Read[T any, R Record[T]](value []byte) (T, error) {
+	var record, none T
+	if len(value) > MaxValue {
+		return none, fmt.Errorf("reading %T: %d bytes, a record has at most %d", record, len(value), MaxValue)
+	}
+	err := json.Unmarshal(value, &record)
+	if err == nil && R(&record).header().Version == Version {
+		return record, nil
+	}
+	if other := checkVersion(value); other != nil {
+		err = other // a record of another version may have other types
+	}
+	return none, fmt.Errorf("reading %T: %w", record, err)
+}
+
+// checkVersion returns an error unless a record is of the current version.
+func checkVersion(value []byte) error {
+	var version struct {
+		Version int `json:"v"`
+	}
+	if err := json.Unmarshal(value, &version); err != nil {
+		return err
+	}
+	if version.Version != Version {
+		return fmt.Errorf("%w %d, this build knows %d", ErrVersion, version.Version, Version)
+	}
+	return nil
 }
 
 // decodeKnown decodes a record of the current version without unknown fields. Almost all records are of this kind, and

@@ -115,7 +115,7 @@ func (s *state) applyJobs(batch bus.Batch) {
 		last := before[key.Pod]
 		s.removeSample(key.Pod)
 		delete(s.refused, entry.Key)
-		decoded, err := bus.Decode[bus.Sample](entry.Value)
+		decoded, err := bus.Read[bus.Sample](entry.Value)
 		if err != nil {
 			s.refused[entry.Key] = err
 			continue

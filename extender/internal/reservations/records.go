@@ -120,7 +120,7 @@ func (r *NodeRecords) set(key bus.Key, entry bus.Entry) error {
 		r.unshare()
 		set(&r.Reservations, key.Pod, Versioned{reservation, entry.Revision})
 	case bus.KindLoad:
-		load, err := bus.Decode[bus.NodeLoad](entry.Value)
+		load, err := bus.Read[bus.NodeLoad](entry.Value)
 		if err != nil {
 			return err
 		}

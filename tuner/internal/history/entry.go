@@ -18,6 +18,7 @@ type entry struct {
 	loaders  *bus.Loaders
 }
 
+// decode decodes a record. Those that coordinators write are only read, the others are written back.
 func decode(e bus.Entry) (*entry, error) {
 	key, err := bus.ParseKey(e.Key)
 	if err != nil {
@@ -26,32 +27,32 @@ func decode(e bus.Entry) (*entry, error) {
 	decoded := &entry{key: key, revision: e.Revision}
 	switch key.Kind {
 	case bus.KindGPUs:
-		decoded.gpus, err = read[bus.NodeGPUs](e.Value)
+		decoded.gpus, err = pointer(bus.Read[bus.NodeGPUs](e.Value))
 	case bus.KindLoad:
-		decoded.load, err = read[bus.NodeLoad](e.Value)
+		decoded.load, err = pointer(bus.Read[bus.NodeLoad](e.Value))
 	case bus.KindSample:
-		if decoded.sample, err = read[bus.Sample](e.Value); err == nil {
+		if decoded.sample, err = pointer(bus.Read[bus.Sample](e.Value)); err == nil {
 			decoded.sample.State = nil // large, and only a coordinator can read it
 		}
 	case bus.KindAdvice:
-		decoded.advice, err = read[bus.Advice](e.Value)
+		decoded.advice, err = pointer(bus.Decode[bus.Advice](e.Value))
 	case bus.KindSpeeds:
-		decoded.speeds, err = read[bus.Speeds](e.Value)
+		decoded.speeds, err = pointer(bus.Read[bus.Speeds](e.Value))
 	case bus.KindModel:
 		switch key.Name {
 		case bus.InterferenceModel:
-			decoded.model, err = read[bus.Interference](e.Value)
+			decoded.model, err = pointer(bus.Decode[bus.Interference](e.Value))
 		case bus.PeaksModel:
-			decoded.peaks, err = read[bus.Peaks](e.Value)
+			decoded.peaks, err = pointer(bus.Decode[bus.Peaks](e.Value))
 		case bus.LoadersModel:
-			decoded.loaders, err = read[bus.Loaders](e.Value)
+			decoded.loaders, err = pointer(bus.Decode[bus.Loaders](e.Value))
 		}
 	}
 	return decoded, err
 }
 
-func read[T any, R bus.Record[T]](value []byte) (*T, error) {
-	record, err := bus.Decode[T, R](value)
+// pointer returns a pointer to a decoded record.
+func pointer[T any](record T, err error) (*T, error) {
 	if err != nil {
 		return nil, err
 	}
