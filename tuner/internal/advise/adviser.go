@@ -64,12 +64,11 @@ func (a *Adviser) Decide(s *history.Snapshot, now time.Time) []Change {
 	a.trackLoaders(s, now)
 	a.trackOffers(s, now)
 	var nodes []nodePlan
-	turnover := map[growth.NodeName]*loader.Turnover{}
+	turnover, jobs := map[growth.NodeName]*loader.Turnover{}, byNode(s)
 	for _, node := range s.Nodes {
 		if node.Load != nil {
-			jobs := jobsOn(s, node.Name)
-			nodes = append(nodes, a.plan(node, jobs, now))
-			turnover[node.Name] = a.observe(node.Name, jobs, now)
+			nodes = append(nodes, a.plan(node, jobs[node.Name], now))
+			turnover[node.Name] = a.observe(node.Name, jobs[node.Name], now)
 		}
 	}
 	a.turnover = turnover
@@ -81,7 +80,7 @@ func (a *Adviser) Decide(s *history.Snapshot, now time.Time) []Change {
 		}
 	}
 	for _, node := range s.Nodes {
-		changes = append(changes, a.adviseBatches(node, jobsOn(s, node.Name), changes, now)...)
+		changes = append(changes, a.adviseBatches(node, jobs[node.Name], changes, now)...)
 	}
 	changes = a.recommendResources(s, changes, now)
 	return append(changes, a.withdraw(s, now)...)
@@ -125,12 +124,13 @@ func (a *Adviser) withdraw(s *history.Snapshot, now time.Time) []Change {
 	return changes
 }
 
-func jobsOn(s *history.Snapshot, node growth.NodeName) []history.Job {
-	var jobs []history.Job
+// byNode returns the jobs on each node, in the order of the snapshot. It leaves out those whose advice this build cannot decode: it must
+// not overwrite that.
+func byNode(s *history.Snapshot) map[growth.NodeName][]history.Job {
+	jobs := map[growth.NodeName][]history.Job{}
 	for _, j := range s.Jobs {
-		// This build must not overwrite advice that it cannot decode.
-		if j.Sample != nil && j.Sample.Node == node && s.Undecodable[bus.AdviceKey(j.UID)] == nil {
-			jobs = append(jobs, j)
+		if j.Sample != nil && s.Undecodable[bus.AdviceKey(j.UID)] == nil {
+			jobs[j.Sample.Node] = append(jobs[j.Sample.Node], j)
 		}
 	}
 	return jobs

@@ -117,27 +117,27 @@ func collectNodes(view *bus.View[*entry]) []Node {
 }
 
 func collectJobs(view *bus.View[*entry], histories map[growth.PodUID]jobHistory) []Job {
-	byUID := map[growth.PodUID]Job{}
+	byUID := map[growth.PodUID]*Job{}
 	for _, e := range view.Values {
 		j := byUID[e.key.Pod]
-		j.UID = e.key.Pod
+		if j == nil {
+			j = &Job{UID: e.key.Pod}
+			byUID[j.UID] = j
+		}
 		j.Sample = cmp.Or(e.sample, j.Sample)
 		if e.advice != nil {
 			j.Advice = e.advice
 			j.AdviceRevision = e.revision
 		}
-		byUID[j.UID] = j
 	}
 	jobs := make([]Job, 0, len(byUID))
-	for uid, j := range byUID {
-		j.Measurements = histories[uid].measurements
-		j.SharedMemory = histories[uid].shared.state(j.Sample)
-		j.RebuildTime = histories[uid].rebuild.cost
-		jobs = append(jobs, j)
+	for _, j := range slices.SortedFunc(maps.Values(byUID), (*Job).compare) {
+		history := histories[j.UID]
+		j.Measurements = history.measurements
+		j.SharedMemory = history.shared.state(j.Sample)
+		j.RebuildTime = history.rebuild.cost
+		jobs = append(jobs, *j)
 	}
-	slices.SortFunc(jobs, func(a, b Job) int {
-		return cmp.Or(a.compare(b), cmp.Compare(a.UID, b.UID))
-	})
 	return jobs
 }
 
@@ -152,16 +152,16 @@ func (s *Snapshot) Programs() map[programs.ID]bool {
 	return all
 }
 
-// compare orders jobs by namespace and name, those without a sample last.
-func (j Job) compare(other Job) int {
+// compare orders jobs by namespace, name and UID, those without a sample last.
+func (j *Job) compare(other *Job) int {
 	switch {
 	case j.Sample == nil && other.Sample == nil:
-		return 0
+		return cmp.Compare(j.UID, other.UID)
 	case j.Sample == nil:
 		return 1
 	case other.Sample == nil:
 		return -1
 	}
 	a, b := j.Sample.Pod, other.Sample.Pod
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(j.UID, other.UID))
 }
