@@ -39,7 +39,7 @@
 // Where the GPUs compute (Config.GPUTime), the policy divides their time instead of the CPU, in GPU-seconds. Groups of GPUs
 // are decided one by one (gpugroups.go). The caller gives turns by Effects.Turns and returns what each job has used
 // (GPUUse), which is charged to the job (gpumeter.go). Jobs are not paused without a gain, or next to a job that cannot be
-// paused. The CPU follows while the node is short of it (gpucpu.go).
+// paused. CPU requests stay as the pods were created (gpucpu.go).
 //
 // Jobs with gaps do more at the same time than in turns. Their speeds are measured (gpuspeeds.go): of all jobs of a group
 // before they take turns (gpuprobe.go), and of pairs in trials (gputrials.go). Jobs that are faster so hold the turn as a set,
