@@ -3,6 +3,7 @@ package placement
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -65,6 +66,7 @@ func NewNode(name growth.NodeName, records Records) Node {
 				Growth:   growthPerGPU(job.Growth, len(held)),
 				Activity: job.Activity,
 				Category: job.Category,
+				Left:     job.Left,
 			})
 		}
 	}
@@ -158,8 +160,8 @@ func sumByGPU(lists ...[]growth.GPUShare) []growth.GPUShare {
 	return sums
 }
 
-// observedJob returns a job's kind, growth, activity and category. A job without a report counts as new,
-// with unknown activity.
+// observedJob returns a job's kind, growth, activity, category and time left. A job without a report counts as new, with unknown
+// activity.
 func observedJob(jobs Jobs, pod growth.PodUID) Resident {
 	job := Resident{Growth: NewJobGrowth}
 	if jobs == nil {
@@ -167,7 +169,11 @@ func observedJob(jobs Jobs, pod growth.PodUID) Resident {
 	}
 	job.Kind = jobs.Kind(pod)
 	s, ok := jobs.Sample(pod)
-	if !ok || !s.Reported {
+	if !ok {
+		return job
+	}
+	job.Left = TimeLeft(s)
+	if !s.Reported {
 		return job
 	}
 	job.Growth, job.Category, job.Activity = clamp(s.Growth), s.Category, ActivityOf(s)
@@ -177,6 +183,16 @@ func observedJob(jobs Jobs, pod growth.PodUID) Resident {
 // ActivityOf returns the fraction of its step time in which a job does not wait for data; 0 if it is unknown.
 func ActivityOf(s bus.Sample) growth.Share {
 	return interference.ActivityOf(s.StepSeconds, s.LoadSeconds)
+}
+
+// TimeLeft returns the time until a job is expected to end, as of its sample; 0 if it is unknown. A sample of an earlier release has only
+// a time by the clock of its node.
+func TimeLeft(s bus.Sample) growth.Seconds {
+	if s.ETA == nil || s.ETA.Left == nil {
+		return 0
+	}
+	left, _ := s.Left(time.Time{})
+	return left
 }
 
 // growthPerGPU returns the growth that a job has on each of its GPUs.

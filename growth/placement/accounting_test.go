@@ -2,11 +2,13 @@ package placement_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
@@ -96,14 +98,16 @@ func TestNode_OverCommitted(t *testing.T) {
 
 func TestNewNode_UsesTheLastSample(t *testing.T) {
 	samples := map[growth.PodUID]bus.Sample{
-		"silent":    {},
-		"busy":      {Reported: true, Growth: 0.4, StepSeconds: 2, LoadSeconds: 0.5, Category: growth.Watching},
-		"converged": {Reported: true, Growth: 0},
-		"invalid":   {Reported: true, Growth: 17, StepSeconds: 1, LoadSeconds: 30},
+		"silent":     {},
+		"busy":       {Reported: true, Growth: 0.4, StepSeconds: 2, LoadSeconds: 0.5, Category: growth.Watching},
+		"converged":  {Reported: true, Growth: 0},
+		"invalid":    {Reported: true, Growth: 17, StepSeconds: 1, LoadSeconds: 30, ETA: &bus.ETA{Left: new(growth.Seconds(-7))}},
+		"ends":       {ETA: &bus.ETA{Left: new(growth.Seconds(30))}},
+		"by a clock": {ETA: &bus.ETA{ETA: gpushare.ETA{Likely: time.Now()}}},
 	}
 	for pod, want := range map[growth.PodUID]placement.Resident{
 		"unknown": {Growth: 1}, "silent": {Growth: 1}, "busy": {Growth: 0.4, Activity: 0.75, Category: growth.Watching},
-		"converged": {Growth: 0}, "invalid": {Growth: 1, Activity: 0.02},
+		"converged": {Growth: 0}, "invalid": {Growth: 1, Activity: 0.02}, "ends": {Growth: 1, Left: 30}, "by a clock": {Growth: 1},
 	} {
 		n := placement.NewNode("n", placement.Records{
 			Inventory: bus.NodeGPUs{

@@ -72,7 +72,7 @@ func TestIADeepLiteral_PredictsByThePriorOnly(t *testing.T) {
 	} {
 		policy, err := placement.NewPolicy(name, nil)
 		require.NoError(t, err)
-		policy, learns := placement.Predicting(policy, &model)
+		policy, learns := placement.Predicting(policy, &model, 0)
 		require.Equal(t, want.learns, learns, name)
 		require.InDelta(t, want.slowdown, float64(placement.Slowdowns(policy, g, job)[0].After.Mean), 0.01, name)
 	}

@@ -21,19 +21,23 @@
 //
 // # Scores
 //
-// The policy "growth" scores a GPU by the change of the total growth of all jobs on it:
+// The policy "growth" scores a GPU by the growth that the new job has there, less what the jobs on it lose:
 //
-//	total(S) = Σ_{j∈S} growth(j) / slowdown(j | S∖j)
-//	score(g) = total(g ∪ new) − total(g)
+//	score(g)   = 1 / (1 + (slowdown(new) − 1) · mean_{j∈S} present(j)) − Σ_{j∈S} growth(j) · present(j) · (1 − 1/slower(j))
 //
-//	S              the jobs on GPU g
-//	growth(j)      growth of job j, 0..1; 1 for a new job, which has all of its training ahead
-//	slowdown(j|S)  step time of j on a GPU shared with S over its step time alone, ≥ 1
+//	S           the jobs on GPU g
+//	growth(j)   growth of job j, 0..1; 1 for a new job, which has all of its training ahead
+//	slowdown(j) step time of j on the shared GPU over its step time alone, ≥ 1
+//	slower(j)   the same over its step time before the new job came
+//	present(j)  part of the new job's stay in which j is there too: 1 if it is unknown when j ends
 //
 // A new job is charged only for what it changes. The growth that running jobs lose to one another is not part of its
-// score. A job on n GPUs has the n-th part of its growth on each, so the score of a set of GPUs is the sum of the
+// score, and a job that is about to end hardly counts: it loses little, and soon leaves its part of the GPU. How long a new job
+// stays is unknown. StayOf takes a third of what running jobs have left, because a job grows most at its beginning.
+//
+// A job on n GPUs has the n-th part of its growth on each, so the score of a set of GPUs is the sum of the
 // scores of its parts, and the best set consists of the best GPUs. Slowdowns come from package interference, by the kinds
-// and activities of the jobs, at their mean plus one standard deviation.
+// and activities of the jobs, at their mean.
 //
 // The policies "specon" and "iadeep" are the rules of two published systems, for comparison. "iadeep" predicts slowdowns
 // as "growth" does, by what was measured; "iadeep-literal" by the mean of its published pairs alone. "binpack" and "spread"

@@ -39,6 +39,8 @@ type Resident struct {
 	Activity growth.Share
 	// Category is the job's category; empty before its first sample.
 	Category growth.Category
+	// Left is the time until the job is expected to end; 0 if it is unknown.
+	Left growth.Seconds
 }
 
 // Used returns the memory that residents hold.

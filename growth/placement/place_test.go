@@ -157,10 +157,10 @@ func TestPlace_PrefersByPolicy(t *testing.T) {
 		score  float64
 	}{
 		"growth: an empty GPU has the maximum score":                                   {"growth", []placement.GPU{gpu("GPU-a", 4*gib), gpu("GPU-b")}, 1, []growth.GPU{"GPU-b"}, 1},
-		"growth: a converged neighbour is better than a growing one":                   {"growth", []placement.GPU{gpu("GPU-a", 4*gib), converged}, 1, []growth.GPU{"GPU-b"}, 0.679},
-		"growth: a neighbour that waits for data leaves the GPU free":                  {"growth", []placement.GPU{gpu("GPU-a", 4*gib), starved}, 1, []growth.GPU{"GPU-c"}, 0.912},
-		"growth: one growing neighbour":                                                {"growth", []placement.GPU{gpu("GPU-a", 4*gib)}, 1, []growth.GPU{"GPU-a"}, 0.370},
-		"growth: two growing neighbours":                                               {"growth", []placement.GPU{gpu("GPU-a", 4*gib, 4*gib)}, 1, []growth.GPU{"GPU-a"}, 0.193},
+		"growth: a converged neighbour is better than a growing one":                   {"growth", []placement.GPU{gpu("GPU-a", 4*gib), converged}, 1, []growth.GPU{"GPU-b"}, 0.759},
+		"growth: a neighbour that waits for data leaves the GPU free":                  {"growth", []placement.GPU{gpu("GPU-a", 4*gib), starved}, 1, []growth.GPU{"GPU-c"}, 0.940},
+		"growth: one growing neighbour":                                                {"growth", []placement.GPU{gpu("GPU-a", 4*gib)}, 1, []growth.GPU{"GPU-a"}, 0.527},
+		"growth: two growing neighbours":                                               {"growth", []placement.GPU{gpu("GPU-a", 4*gib, 4*gib)}, 1, []growth.GPU{"GPU-a"}, 0.235},
 		"growth: ties are broken by UUID":                                              {"growth", []placement.GPU{gpu("GPU-a"), gpu("GPU-b")}, 1, []growth.GPU{"GPU-a"}, 1},
 		"growth: a request for two GPUs gets the best two":                             {"growth", []placement.GPU{gpu("GPU-a", 4*gib), gpu("GPU-b"), gpu("GPU-c")}, 2, []growth.GPU{"GPU-b", "GPU-c"}, 1},
 		"specon: one progressing job (2) before a watching and a converged one (2.5)":  {"specon", []placement.GPU{watching, gpu("GPU-b", 4*gib)}, 1, []growth.GPU{"GPU-b"}, 0.5},
@@ -198,7 +198,7 @@ func TestPolicy_ExplainsItsScore(t *testing.T) {
 	shared := gpu("GPU-a", 4*gib, 8*gib)
 	shared.Residents[0].Category = growth.Converged
 	reasons := map[string]string{
-		"growth":         "+0.52 growth for the pod, -0.33 for 2 there already; its steps take 1.62 ± 0.30 times as long as alone",
+		"growth":         "+0.62 growth for the pod, -0.38 for 2 there already; its steps take 1.62 ± 0.30 times as long as alone",
 		"specon":         "weighted count 3 for 2 jobs: 2 if progressing, 1.5 if watching, 1 if converged",
 		"iadeep":         "+2.76 step time, summed over 3 jobs",
 		"iadeep-literal": "+2.76 step time, summed over 3 jobs",
@@ -210,17 +210,58 @@ func TestPolicy_ExplainsItsScore(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, reasons[name], policy.Explain(shared, placement.Newcomer{Memory: 8 * gib, Count: 1}), name)
 	}
+	shared.Residents[0].Left = 30
+	ends := placement.MarginalGrowth{Stay: 128}
+	require.Equal(t, "+0.73 growth for the pod, -0.23 for 2 there already, of which 1 will end soon; its steps take 1.62 ± 0.30 times as long as alone",
+		ends.Explain(shared, placement.Newcomer{Memory: 8 * gib, Count: 1}))
 	alone := placement.MarginalGrowth{}
 	require.Equal(t, "+1.00 growth: alone on the GPU", alone.Explain(gpu("GPU-a"), placement.Newcomer{Memory: 8 * gib, Count: 1}))
 }
 
-// The two models have the same mean. The less certain one gives a shared GPU a lower score.
-func TestMarginalGrowth_PenalisesUncertainty(t *testing.T) {
-	worth := func(deviation growth.Slowdown) placement.Score {
-		policy := placement.MarginalGrowth{Model: &interference.Model{Contention: 0.3, Deviation: deviation}}
-		return policy.Score(gpu("GPU-a", gib), placement.Newcomer{Memory: gib, Count: 1})
+// A neighbour that ends during the stay of the new job, 100 s of steps, counts for that part of it, and takes a quarter longer until then.
+func TestMarginalGrowth_NeighboursThatEnd(t *testing.T) {
+	policy := placement.MarginalGrowth{Model: &interference.Model{Contention: 0.25}, Stay: 100}
+	for name, tc := range map[string]struct {
+		left       []growth.Seconds
+		gain, loss float64
+		ending     int
+	}{
+		"at an unknown time":              {[]growth.Seconds{0}, 1 / 1.25, 0.2, 0},
+		"after the new job":               {[]growth.Seconds{100}, 1 / 1.25, 0.2, 0},
+		"half way":                        {[]growth.Seconds{50}, 1 / 1.125, 0.1, 1},
+		"at once":                         {[]growth.Seconds{1e-9}, 1, 0, 1},
+		"one at once, the other after it": {[]growth.Seconds{1e-9, 1e6}, 1 / 1.25, 0.2 * 5 / 6, 1},
+		"one at once, the other at an unknown time": {[]growth.Seconds{1e-9, 0}, 1 / 1.25, 0.2 * 5 / 6, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := gpu("GPU-a", make([]growth.MiB, len(tc.left))...)
+			for i, left := range tc.left {
+				g.Residents[i].Left = left
+			}
+			gain, loss, ending := policy.Change(g, placement.Newcomer{Count: 1})
+			require.InDelta(t, tc.gain, float64(gain), 1e-6)
+			require.InDelta(t, tc.loss, float64(loss), 1e-6)
+			require.Equal(t, tc.ending, ending)
+		})
 	}
-	require.Less(t, worth(0.2), worth(0))
+}
+
+func TestStayOf(t *testing.T) {
+	for name, tc := range map[string]struct {
+		left growth.Seconds
+		jobs int
+		want growth.Seconds
+	}{
+		"no jobs":                          {0, 0, 0},
+		"a third, as a power of two":       {3 * 210, 3, 64},
+		"a little more changes nothing":    {3 * 240, 3, 64},
+		"days":                             {1e6, 1, 262144},
+		"less than a second":               {1, 1, 0.25},
+		"invalid: less than no time":       {-1, 1, 0},
+		"invalid: time of a negative many": {1, -1, 0},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, placement.StayOf(tc.left, tc.jobs)) })
+	}
 }
 
 func TestNormalizer_Points(t *testing.T) {

@@ -51,11 +51,11 @@ func NewPolicy(name string, model *interference.Model) (Policy, error) {
 	return nil, fmt.Errorf("policy %q is none of %s", name, strings.Join(PolicyNames(), ", "))
 }
 
-// Predicting returns the policy with another model, and whether its scores depend on one.
-func Predicting(p Policy, model *interference.Model) (Policy, bool) {
+// Predicting returns the policy with another model and stay of a new job, and whether its scores depend on a model.
+func Predicting(p Policy, model *interference.Model, stay growth.Seconds) (Policy, bool) {
 	switch p.(type) {
 	case MarginalGrowth:
-		return MarginalGrowth{Model: model}, true
+		return MarginalGrowth{Model: model, Stay: stay}, true
 	case IADeep:
 		return IADeep{Model: model}, true
 	}

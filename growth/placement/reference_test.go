@@ -15,7 +15,7 @@ import (
 // increases the total growth most.
 func TestPlace_MatchesExhaustiveSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	policy := placement.MarginalGrowth{}
+	policy := placement.MarginalGrowth{Stay: stay}
 	for range 5_000 {
 		n := randomNode(rng)
 		count := 1 + rng.IntN(3)
@@ -55,33 +55,47 @@ func bestSet(n placement.Node, count int, memory growth.MiB) (best float64, foun
 	return best, found
 }
 
-// totalChange returns the change of the total growth of all jobs on all GPUs.
+// totalChange returns the score of the sum of all parts of a new job.
 func totalChange(n placement.Node, shares []growth.GPUShare, count int) float64 {
 	change := 0.0
 	for _, share := range shares {
 		for _, g := range n.GPUs {
 			if g.UUID == share.GPU {
-				newcomer := placement.Resident{Growth: placement.NewJobGrowth / growth.Growth(count)}
-				change += total(append(append([]placement.Resident{}, g.Residents...), newcomer)) - total(g.Residents)
+				change += changeOn(g.Residents, count)
 			}
 		}
 	}
 	return change
 }
 
-func total(jobs []placement.Resident) float64 {
-	sum := 0.0
+// changeOn follows the formula in the documentation of the package.
+func changeOn(jobs []placement.Resident, count int) float64 {
+	added := append(append([]placement.Resident{}, jobs...), placement.Resident{})
+	step := slowdown(added, len(jobs))
+	present, loss := 0.0, 0.0
 	for i, j := range jobs {
-		var others []interference.Member
-		for k, other := range jobs {
-			if k != i {
-				others = append(others, interference.Member{Activity: other.Activity})
-			}
+		slower := slowdown(added, i) / slowdown(jobs, i)
+		part := 1.0
+		if j.Left > 0 {
+			part = min(1, float64(j.Left)*slower/(stay*step))
 		}
-		own := interference.Member{Activity: j.Activity}
-		sum += float64(j.Growth) / float64(interference.Prior().Predict(own, others).Cautious())
+		present += part / float64(len(jobs))
+		loss += float64(j.Growth) * part * (1 - 1/slower)
 	}
-	return sum
+	return 1/float64(count)/(1+(step-1)*present) - loss
+}
+
+const stay = 128
+
+// slowdown returns the slowdown of one of the jobs on a GPU.
+func slowdown(jobs []placement.Resident, of int) float64 {
+	var others []interference.Member
+	for i, other := range jobs {
+		if i != of {
+			others = append(others, interference.Member{Activity: other.Activity})
+		}
+	}
+	return float64(interference.Prior().Predict(interference.Member{Activity: jobs[of].Activity}, others).Mean)
 }
 
 func randomNode(rng *rand.Rand) placement.Node {
@@ -91,6 +105,7 @@ func randomNode(rng *rand.Rand) placement.Node {
 		for range rng.IntN(5) {
 			g.Residents = append(g.Residents, placement.Resident{
 				Memory: growth.MiB(1+rng.IntN(5)) * gib, Growth: growth.Growth(rng.Float64()), Activity: growth.Share(rng.Float64()),
+				Left: growth.Seconds(max(0, 400*rng.Float64()-100)),
 			})
 		}
 		n.GPUs = append(n.GPUs, g)

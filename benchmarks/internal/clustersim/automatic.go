@@ -3,7 +3,6 @@ package clustersim
 import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/interference"
-	"github.com/trellis-gpu/trellis/growth/placement"
 	"github.com/trellis-gpu/trellis/growth/rebalance"
 	"github.com/trellis-gpu/trellis/growth/specon"
 )
@@ -28,7 +27,7 @@ func (c *cluster) known() rebalance.Cluster {
 		Now:     date(c.now),
 		Nodes:   make([]rebalance.Node, len(c.workers)),
 		Moving:  len(c.moving),
-		Policy:  placement.MarginalGrowth{},
+		Policy:  c.policy(),
 		Allowed: func(growth.PodUID, growth.NodeName) bool { return true },
 	}
 	for _, j := range c.moved {
@@ -36,7 +35,6 @@ func (c *cluster) known() rebalance.Cluster {
 	}
 	touched := c.touched()
 	for i, w := range c.workers {
-		c.update(w)
 		k.Nodes[i] = w.described(c.now)
 		if touched[w.name] {
 			k.Nodes[i].Unused = "a job moves from or to it"

@@ -69,7 +69,7 @@ func fairNode(cores float64) *sim.Node {
 }
 
 func harmlessNode(cores float64) *sim.Node {
-	return sim.NewNode(node.Config{Policy: policy.Default, Objective: fairfinish.Balanced}, cores, 0)
+	return sim.NewNode(node.Config{Policy: policy.Default, Objective: fairfinish.Balanced, Ends: true}, cores, 0)
 }
 
 // aPod is what a pod takes from the points of its worker: less than a point, for any number of pods.
@@ -93,9 +93,9 @@ func request() placement.Request {
 // kube-scheduler adds for the requests on a node, which decides between equal points, as in spread. A worker without GPUs counts as
 // one with a single GPU.
 func byGrowth(c *cluster, j *job) {
-	var normalizer placement.Normalizer
+	policy, normalizer := c.policy(), placement.Normalizer{}
 	for _, w := range c.workers {
-		c.update(w)
+		c.score(w, policy)
 		normalizer.Add(w.score)
 	}
 	c.assign(j, c.draw(func(w *worker) float64 { return float64(normalizer.Points(w.score)) - aPod*float64(w.pods()) }))
@@ -105,8 +105,7 @@ func byGrowth(c *cluster, j *job) {
 func (c *cluster) assign(j *job, to *worker) {
 	j.on = to
 	if len(to.gpus) > 0 {
-		c.update(to)
-		choice, _ := placement.Place(to.seen, request(), placement.MarginalGrowth{})
+		choice, _ := placement.Place(to.seen, request(), c.policy())
 		j.On = []growth.GPU{choice.GPUs[0].GPU}
 	}
 }
@@ -114,15 +113,38 @@ func (c *cluster) assign(j *job, to *worker) {
 // onlyGPU is that of a worker without GPUs.
 const onlyGPU growth.GPU = "GPU-0"
 
-// update scores a worker for a new job, if it has changed since the last time.
-func (c *cluster) update(w *worker) {
-	if w.current {
+// policy returns the policy of the extender, as of the present workers.
+func (c *cluster) policy() placement.MarginalGrowth {
+	left, jobs := growth.Seconds(0), 0
+	for _, w := range c.workers {
+		w.see()
+		for _, g := range w.seen.GPUs {
+			for _, r := range g.Residents {
+				if r.Left > 0 {
+					left += r.Left
+					jobs++
+				}
+			}
+		}
+	}
+	return placement.MarginalGrowth{Stay: placement.StayOf(left, jobs)}
+}
+
+// score scores a worker for a new job, if it or the policy has changed since the last time.
+func (c *cluster) score(w *worker, policy placement.MarginalGrowth) {
+	if w.scored == policy {
 		return
 	}
-	w.seen = w.asNode()
-	w.score, _ = placement.ScoreNode(w.seen, request(), placement.MarginalGrowth{})
-	w.current = true
+	w.score, _ = placement.ScoreNode(w.seen, request(), policy)
+	w.scored = policy
 	c.counts.Scores++
+}
+
+// see updates what the extender knows about the worker, if that has changed since the last time.
+func (w *worker) see() {
+	if !w.current {
+		w.seen, w.current, w.scored = w.asNode(), true, never
+	}
 }
 
 // asNode returns a worker as the extender sees it.
@@ -138,7 +160,7 @@ func (w *worker) asNode() placement.Node {
 	add := func(j *job) {
 		resident := placement.Resident{Pod: j.ID(), Memory: growth.GiB, Growth: placement.NewJobGrowth}
 		if g, category := w.node.Growth(&j.Running); category != "" {
-			resident.Growth, resident.Category = g, category
+			resident.Growth, resident.Category, resident.Left = g, category, w.node.Left(&j.Running)
 		}
 		gpu := &n.GPUs[max(0, slices.IndexFunc(w.gpus, func(g growth.GPU) bool { return slices.Contains(j.On, g) }))]
 		gpu.Residents = append(gpu.Residents, resident)

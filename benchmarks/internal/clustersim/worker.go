@@ -31,11 +31,15 @@ type worker struct {
 	// due is when something may happen to it, and at its place in the queue.
 	due float64
 	at  int
-	// seen is what the extender knows about it, and score its score for a new job; valid if current is set.
+	// seen is what the extender knows about it, valid if current is set, and score its score for a new job by the policy scored.
 	seen    placement.Node
-	score   placement.Score
 	current bool
+	score   placement.Score
+	scored  placement.MarginalGrowth
 }
+
+// never is no policy.
+var never = placement.MarginalGrowth{Stay: -1}
 
 // interval is the time between two events of the cluster.
 type interval struct {

@@ -150,7 +150,7 @@ func (c *cluster) place(j *running) *gpu {
 		Count:      1,
 		Containers: []placement.Container{{Name: "train", Units: int(c.memory(j.Kind) / growth.GiB)}},
 	}
-	policy := c.policy.scores(c.learner, c.now)
+	policy := c.policy.scores(c.learner, c.now, c.stay())
 	node, found := c.bestNode(request, policy)
 	if !found {
 		return nil
@@ -162,6 +162,18 @@ func (c *cluster) place(j *running) *gpu {
 		}
 	}
 	return nil
+}
+
+// stay returns for how long a new job is compared with others.
+func (c *cluster) stay() growth.Seconds {
+	left, jobs := growth.Seconds(0), 0
+	for i := range c.gpus {
+		for _, j := range c.gpus[i].jobs {
+			left += j.left()
+			jobs++
+		}
+	}
+	return placement.StayOf(left, jobs)
 }
 
 // bestNode returns one of the nodes with most points, as kube-scheduler draws it.

@@ -23,6 +23,11 @@ type gpu struct {
 	since, measured float64
 }
 
+// left returns the time that the job is expected to need at its present speed.
+func (j *running) left() growth.Seconds {
+	return growth.Seconds((j.Work - j.done) * j.Misjudged / j.speed)
+}
+
 func (g *gpu) kinds() []int {
 	kinds := make([]int, len(g.jobs))
 	for i, j := range g.jobs {
@@ -52,6 +57,7 @@ func (g *gpu) residents(c *cluster) []placement.Resident {
 			Growth:   now,
 			Activity: c.speeds.Kinds[j.Kind].Activity,
 			Category: category(now),
+			Left:     j.left(),
 		}
 	}
 	return residents

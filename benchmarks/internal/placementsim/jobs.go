@@ -15,6 +15,8 @@ type Job struct {
 	Kind    int
 	// Work is the time that the job needs alone, Need the part in which its metric makes 95 % of its improvement.
 	Work, Need float64
+	// Misjudged is the expected remaining work divided by the true one.
+	Misjudged float64
 }
 
 // Workload is how jobs arrive.
@@ -23,6 +25,9 @@ type Workload struct {
 	// Window is the time within which all jobs arrive, in seconds.
 	Window float64
 }
+
+// misjudged is the largest relative error of an expected remaining work.
+const misjudged = 0.3
 
 // draw returns the jobs of a seed, by arrival.
 func (w Workload) draw(kinds int, dice *rand.Rand) []Job {
@@ -36,6 +41,9 @@ func (w Workload) draw(kinds int, dice *rand.Rand) []Job {
 		jobs[i].Need = jobs[i].Work * (0.15 + 0.35*dice.Float64())
 	}
 	slices.SortFunc(jobs, func(a, b Job) int { return cmp.Compare(a.Arrival, b.Arrival) })
+	for i := range jobs {
+		jobs[i].Misjudged = 1 + misjudged*(2*dice.Float64()-1)
+	}
 	return jobs
 }
 

@@ -33,6 +33,9 @@ func (l *learner) observe(m interference.Measurement) {
 
 // at returns the model at a time.
 func (l *learner) at(now float64) *interference.Model {
+	if l == nil {
+		return nil
+	}
 	if l.stale && now >= l.fitted+refit {
 		l.model, l.fitted, l.stale = new(l.all.Model()), now, false
 	}

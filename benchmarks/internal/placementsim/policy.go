@@ -1,6 +1,7 @@
 package placementsim
 
 import (
+	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -54,14 +55,11 @@ func Policies() []Policy {
 	}
 }
 
-// scores returns the policy of the extender with what has been learned by now.
-func (p Policy) scores(l *learner, now float64) placement.Policy {
-	if l == nil {
-		return p.Scores
-	}
+// scores returns the policy of the extender with what has been learned by now, and the stay of a new job.
+func (p Policy) scores(l *learner, now float64, stay growth.Seconds) placement.Policy {
 	if p.Remembers {
 		return published{l.first}
 	}
-	policy, _ := placement.Predicting(p.Scores, l.at(now))
+	policy, _ := placement.Predicting(p.Scores, l.at(now), stay)
 	return policy
 }

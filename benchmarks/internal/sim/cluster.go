@@ -6,6 +6,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/node"
+	"github.com/trellis-gpu/trellis/growth/placement"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
@@ -47,6 +48,15 @@ func (n *Node) Leave(r *Running) {
 func (n *Node) Growth(r *Running) (growth.Growth, growth.Category) {
 	g, category, _ := n.policy.node.Growth(id(r))
 	return g, category
+}
+
+// Left returns the time to the end of a job that the node has published; 0 for an unknown one.
+func (n *Node) Left(r *Running) growth.Seconds {
+	sample, _, err := n.policy.node.Sample(id(r))
+	if err != nil {
+		return 0
+	}
+	return placement.TimeLeft(sample)
 }
 
 // Settle takes note of jobs that have left, on a node without a job to decide about.

@@ -17,6 +17,8 @@ type sample struct {
 	growth     growth.Growth
 	category   growth.Category
 	step, load growth.Seconds
+	// left is the time to the job's expected end, 0 if it is unknown.
+	left growth.Seconds
 	// The rest is for moves without a request.
 	remaining     remaining.Estimate
 	usable        growth.MilliCPU
@@ -41,6 +43,7 @@ func slimSample(s bus.Sample, revision bus.Revision, before sample, now time.Tim
 		category: s.Category,
 		step:     s.StepSeconds,
 		load:     s.LoadSeconds,
+		left:     placement.TimeLeft(s),
 
 		remaining: left,
 		usable:    s.Usable,
@@ -53,7 +56,7 @@ func slimSample(s bus.Sample, revision bus.Revision, before sample, now time.Tim
 
 // sample returns the kept fields as a bus.Sample.
 func (s sample) sample() bus.Sample {
-	return bus.Sample{
+	kept := bus.Sample{
 		Node:        s.node,
 		Reported:    s.reported,
 		Growth:      s.growth,
@@ -61,6 +64,10 @@ func (s sample) sample() bus.Sample {
 		StepSeconds: s.step,
 		LoadSeconds: s.load,
 	}
+	if s.left > 0 {
+		kept.ETA = &bus.ETA{Left: &s.left}
+	}
+	return kept
 }
 
 // Prospects are what a job's latest sample says about its future.

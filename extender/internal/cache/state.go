@@ -19,6 +19,8 @@ type state struct {
 	nodes    map[growth.NodeName]*nodeState
 	pods     map[growth.PodUID]*request.Pod
 	samples  map[growth.PodUID]sample
+	// left is the time that jobs are expected to have left, summed over those for which it is known.
+	left lefts
 	// refused are the errors of unreadable job records. refusedOnNodes counts those of nodes, as last published.
 	refused        map[string]error
 	refusedOnNodes int
@@ -120,7 +122,9 @@ func (s *state) applyJobs(batch bus.Batch) {
 			s.refused[entry.Key] = err
 			continue
 		}
-		s.samples[key.Pod] = slimSample(decoded, entry.Revision, last, time.Now())
+		kept := slimSample(decoded, entry.Revision, last, time.Now())
+		s.samples[key.Pod] = kept
+		s.left.add(kept, 1)
 		s.changedNodes[decoded.Node] = struct{}{}
 	}
 }
@@ -129,6 +133,7 @@ func (s *state) removeSample(pod growth.PodUID) {
 	s.changedSamples[pod] = struct{}{}
 	if old, ok := s.samples[pod]; ok {
 		s.changedNodes[old.node] = struct{}{}
+		s.left.add(old, -1)
 		delete(s.samples, pod)
 	}
 }

@@ -41,7 +41,7 @@ func (m *Mover) planTogether(
 	if why, err := m.inseparable(ctx, members, pods); why != "" || err != nil {
 		return nil, why, err
 	}
-	t := targets{snapshot: snapshot, check: &checks{client: m.Client}, policy: m.Policy}
+	t := targets{snapshot: snapshot, check: &checks{client: m.Client}, policy: m.policy(snapshot)}
 	var leaving []gang.Pod
 	plan := make([]rebalance.Decision, len(pods))
 	for i, pod := range pods {
@@ -63,7 +63,7 @@ func (m *Mover) planTogether(
 	if len(leaving) == 0 {
 		return nil, "The job is where its user wants it already", nil
 	}
-	room := gang.Assign(leaving, t.nodes(), m.Policy)
+	room := gang.Assign(leaving, t.nodes(), t.policy)
 	for i := range plan {
 		if plan[i].To == "" {
 			plan[i].To = room[plan[i].Pod.UID]

@@ -103,6 +103,12 @@ func (m *Mover) Run(ctx context.Context) error {
 	}
 }
 
+// policy returns how GPUs are chosen by what a snapshot knows.
+func (m *Mover) policy(snapshot *cache.Snapshot) placement.Policy {
+	informed, _ := placement.Predicting(m.Policy, snapshot.Model(), snapshot.Stay)
+	return informed
+}
+
 func (m *Mover) interval() time.Duration {
 	if going := m.active.Load(); going == nil || len(*going) > 0 {
 		return busyInterval

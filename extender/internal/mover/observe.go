@@ -22,7 +22,7 @@ func (m *Mover) observe(
 	c := rebalance.Cluster{
 		Now:    now,
 		Moving: moves.inFlight(),
-		Policy: m.Policy,
+		Policy: m.policy(snapshot),
 		Model:  snapshot.Model(),
 		Allowed: func(pod growth.PodUID, on growth.NodeName) bool {
 			p, known := snapshot.Pods.Get(pod)

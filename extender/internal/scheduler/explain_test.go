@@ -55,7 +55,7 @@ func TestExplain_UsesNodesOfTheDecision(t *testing.T) {
 		}
 		require.Equal(t, []string{
 			"empty 10 empty-a: +1.00 growth: alone on the GPU",
-			"shared 4 shared-a: +0.68 growth for the pod, -0.32 for 1 there already; its steps take 1.31 ± 0.15 times as long as alone",
+			"shared 5 shared-a: +0.76 growth for the pod, -0.24 for 1 there already; its steps take 1.31 ± 0.15 times as long as alone",
 			"tainted 0 ",
 			"small 0 GPU memory: 8GiB asked, the largest GPU has 4GiB",
 			"unknown 0 nothing is known about the node yet",

@@ -127,10 +127,21 @@ func TestPrioritize_UsesSamples(t *testing.T) {
 			}
 			return points
 		}
-		require.Equal(t, map[string]int8{"empty": 10, "shared": 4, "full": 0, "unknown": 0}, rate())
+		require.Equal(t, map[string]int8{"empty": 10, "shared": 5, "full": 0, "unknown": 0}, rate())
 
 		clustertest.Record(c, bus.SampleKey("resident"), bus.Sample{Node: "shared", Reported: true, Growth: 0.01, Category: growth.Converged})
-		require.Equal(t, int8(7), rate()["shared"], "a converged job has less to lose")
+		require.Equal(t, int8(8), rate()["shared"], "a converged job has less to lose")
+
+		left := func(pod growth.PodUID, node growth.NodeName, seconds growth.Seconds) {
+			clustertest.Record(c, bus.SampleKey(pod), bus.Sample{Node: node, Reported: true, Growth: 1, ETA: &bus.ETA{Left: &seconds}})
+		}
+		left("resident", "shared", 600)
+		require.Equal(t, int8(5), rate()["shared"], "a new job stays for a shorter time")
+		left("elsewhere", "another", 6000)
+		left("resident", "shared", 20)
+		require.Equal(t, int8(10), rate()["shared"], "the job ends soon")
+		require.NoError(t, c.Bus.Delete(t.Context(), bus.SampleKey("elsewhere")))
+		require.Equal(t, int8(5), rate()["shared"], "it ends as late as other jobs do")
 
 		require.NoError(t, c.Bus.Delete(t.Context(), bus.AllocationKey("shared", "resident")))
 		require.Equal(t, int8(10), rate()["shared"], "the job has left")

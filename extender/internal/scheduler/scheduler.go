@@ -113,7 +113,7 @@ func (s *Scheduler) policy(snapshot *cache.Snapshot) (p placement.Policy, byKind
 	if snapshot.Unavailable != nil {
 		return placement.Spread{}, false
 	}
-	return placement.Predicting(s.Policy, snapshot.Model())
+	return placement.Predicting(s.Policy, snapshot.Model(), snapshot.Stay)
 }
 
 // kind returns the kind of a pod's job. The snapshot mostly has it, since the API server reports a pod before kube-scheduler
