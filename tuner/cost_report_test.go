@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/tuner/internal/config"
 )
 
 // costGoal is one figure, in the format of all benchmarks of Trellis.
@@ -51,7 +53,7 @@ func writeCost(t *testing.T, known int, goals []costGoal) {
 		"settings": map[string]string{
 			"jobs":             fmt.Sprintf("%d on %d nodes, a sample each %v", jobCount, nodeCount, sampleInterval),
 			"programs":         fmt.Sprint(known),
-			"tuner --interval": "2s",
+			"tuner --interval": config.DefaultInterval.String(),
 		},
 		"phases": []any{},
 		"goals":  goals,

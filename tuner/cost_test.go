@@ -81,7 +81,7 @@ func TestCost_Tuner(t *testing.T) {
 	}
 	c := config.New(func(string) string { return "" })
 	c.Listen, c.HealthListen = "127.0.0.1:0", os.Getenv("TUNER_HEALTH")
-	c.Interval, c.Reallocate = 2*time.Second, "always"
+	c.Interval, c.Reallocate = config.DefaultInterval, "always"
 	c.Etcd.Endpoints = []string{url}
 	require.NoError(t, run(context.WithoutCancel(t.Context()), c, slog.New(slog.DiscardHandler)))
 }

@@ -39,7 +39,7 @@
 //
 // # Caution
 //
-// Placement should use Prediction.Cautious: the mean plus one standard deviation. A combination without measurements
-// then costs more than one that is known to be average. IADeep's own default for unknown combinations is cheaper than
-// seven of its twelve known pairs, so jobs accumulate where nothing is known.
+// IADeep's own default for combinations without measurements is cheaper than seven of its twelve known pairs, so jobs accumulate
+// where nothing is known. Its rule takes Prediction.Cautious here, the mean plus one standard deviation. The policy growth takes the
+// mean, which ended jobs earlier.
 package interference

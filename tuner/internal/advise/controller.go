@@ -20,6 +20,8 @@ type Writer interface {
 // Source provides snapshots of the bus.
 type Source interface {
 	Snapshot() (*history.Snapshot, <-chan struct{})
+	// Turnover counts the jobs that have come, and those that have gone.
+	Turnover() int
 }
 
 // Metrics records what a Controller does.
@@ -41,23 +43,41 @@ const putTimeout = 3 * time.Second
 
 // Controller decides at an interval and writes the changes to the bus.
 type Controller struct {
-	Source   Source
-	Writer   Writer
-	Metrics  Metrics
-	Adviser  *Adviser
+	Source  Source
+	Writer  Writer
+	Metrics Metrics
+	Adviser *Adviser
+	// Interval is the longest time between two rounds.
 	Interval time.Duration
 	Log      *slog.Logger
 }
 
+// soonest is the least time between two rounds, of which the second begins early because jobs have come or gone.
+const soonest = 2 * time.Second
+
 // Run decides and writes until ctx ends, for a term of leadership.
 func (c *Controller) Run(ctx context.Context) {
 	c.Adviser.Begin()
-	tick := time.NewTicker(c.Interval)
-	defer tick.Stop()
-	for {
+	for ctx.Err() == nil {
+		turnover := c.Source.Turnover()
 		c.sync(ctx)
+		c.wait(ctx, turnover)
+	}
+}
+
+// wait waits for the next round: for the interval, or until jobs have come or gone.
+func (c *Controller) wait(ctx context.Context, turnover int) {
+	next, look := time.NewTimer(c.Interval), time.NewTicker(soonest)
+	defer next.Stop()
+	defer look.Stop()
+	for {
 		select {
-		case <-tick.C:
+		case <-look.C:
+			if c.Source.Turnover() != turnover {
+				return
+			}
+		case <-next.C:
+			return
 		case <-ctx.Done():
 			return
 		}

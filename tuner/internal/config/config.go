@@ -19,13 +19,16 @@ left for loading among the node's jobs, and publishes the result as advice on th
 share a GPU slow one another down, and publishes that as a model for placement. It merges what coordinators have learned about
 programs into a history for all nodes. It also serves a dashboard and an API.`
 
+// DefaultInterval is that of a coordinator: advice cannot follow anything faster.
+const DefaultInterval = 5 * time.Second
+
 // Config is the configuration of the tuner.
 type Config struct {
 	// Listen is the address of the dashboard and its API.
 	Listen string
 	// HealthListen is the address of the probes and the metrics.
 	HealthListen string
-	// Interval is the time between two rounds of advice.
+	// Interval is the longest time between two rounds of advice.
 	Interval time.Duration
 	// Reallocate says when the data-loader workers of running jobs may change.
 	Reallocate loader.Reallocate
@@ -55,7 +58,7 @@ func New(getenv func(string) string) *Config {
 func (c *Config) AddFlags(set *flags.Set) {
 	set.StringVar(&c.Listen, "listen", ":8080", "address of the dashboard and its API")
 	set.StringVar(&c.HealthListen, "health-listen", ":9443", "address of /livez, /readyz and /metrics")
-	set.DurationVar(&c.Interval, "interval", 2*time.Second, "time between two rounds of advice, 1s to 10m")
+	set.DurationVar(&c.Interval, "interval", DefaultInterval, "longest time between two rounds of advice, 1s to 10m; jobs that come or go begin one within 2s")
 	set.StringVar((*string)(&c.Reallocate), "loaders-reallocate", string(loader.Always),
 		"when data-loader workers are divided again: arrival or departure of a job, both, never, or always, which also follows "+
 			"growth and measurements")

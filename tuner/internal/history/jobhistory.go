@@ -1,7 +1,6 @@
 package history
 
 import (
-	"maps"
 	"math"
 	"slices"
 
@@ -24,30 +23,42 @@ type jobHistory struct {
 }
 
 // updateHistories adds the samples of a batch to the histories, and drops those of jobs without a sample. view is that after the
-// batch.
-func updateHistories(histories map[growth.PodUID]jobHistory, view *bus.View[*entry], batch bus.Batch) {
+// batch. It returns how many jobs have come and gone, in all.
+func updateHistories(histories map[growth.PodUID]jobHistory, view *bus.View[*entry], batch bus.Batch) (turnover int) {
+	remove := func(uid growth.PodUID) {
+		if _, known := histories[uid]; known {
+			delete(histories, uid)
+			turnover++
+		}
+	}
 	if batch.Reset {
-		maps.DeleteFunc(histories, func(uid growth.PodUID, _ jobHistory) bool {
-			e := view.Values[bus.SampleKey(uid)]
-			return e == nil || e.sample == nil
-		})
+		for uid := range histories {
+			if e := view.Values[bus.SampleKey(uid)]; e == nil || e.sample == nil {
+				remove(uid)
+			}
+		}
 	}
 	for _, key := range batch.Deleted {
 		if k, err := bus.ParseKey(key); err == nil && k.Kind == bus.KindSample {
-			delete(histories, k.Pod)
+			remove(k.Pod)
 		}
 	}
 	for _, changed := range batch.Entries {
 		e := view.Values[changed.Key]
 		switch {
 		case e != nil && e.sample != nil:
-			histories[e.key.Pod] = histories[e.key.Pod].add(*e.sample)
+			before, known := histories[e.key.Pod]
+			if !known {
+				turnover++
+			}
+			histories[e.key.Pod] = before.add(*e.sample)
 		case e == nil: // it could not be decoded
 			if k, err := bus.ParseKey(changed.Key); err == nil && k.Kind == bus.KindSample {
-				delete(histories, k.Pod)
+				remove(k.Pod)
 			}
 		}
 	}
+	return turnover
 }
 
 // add adds one sample. Adding the same sample again changes nothing.

@@ -25,6 +25,7 @@ type Recorder struct {
 
 	mu        sync.Mutex
 	histories map[growth.PodUID]jobHistory
+	turnover  int
 	// snapshot is nil if the bus has changed since the last one.
 	snapshot *Snapshot
 	changed  chan struct{}
@@ -101,6 +102,13 @@ func (r *Recorder) Snapshot() (*Snapshot, <-chan struct{}) {
 	return r.snapshot, r.changed
 }
 
+// Turnover counts the jobs that have come, and those that have gone.
+func (r *Recorder) Turnover() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.turnover
+}
+
 // apply applies a batch. The next reader builds the snapshot: records change more often than anyone reads.
 func (r *Recorder) apply(mirror *bus.Mirror[*entry], batch bus.Batch, now time.Time) {
 	r.mu.Lock()
@@ -108,7 +116,7 @@ func (r *Recorder) apply(mirror *bus.Mirror[*entry], batch bus.Batch, now time.T
 	view := mirror.Apply(batch)
 	r.logUndecodable(batch, view)
 	if mirror == &r.jobs {
-		updateHistories(r.histories, view, batch)
+		r.turnover += updateHistories(r.histories, view, batch)
 	}
 	r.noteAvailability(now)
 	r.snapshot = nil
