@@ -36,6 +36,7 @@ type cluster struct {
 	gpus    []gpu
 	waiting []*running
 	ends    []float64 // by job
+	good    float64   // seconds until jobs were good, in all
 }
 
 func newCluster(e Experiment, p Policy, seed uint64) *cluster {
@@ -55,8 +56,8 @@ func newCluster(e Experiment, p Policy, seed uint64) *cluster {
 	return c
 }
 
-// run returns the mean completion time, from arrival, in seconds.
-func (c *cluster) run(jobs []Job) float64 {
+// run returns the mean time until a job has ended, and until it has made 95 % of its improvement, both from its arrival, in seconds.
+func (c *cluster) run(jobs []Job) (completion, good float64) {
 	arrived, left := 0, len(jobs)
 	for left > 0 {
 		next := c.nextChange()
@@ -75,7 +76,7 @@ func (c *cluster) run(jobs []Job) float64 {
 	for i, j := range jobs {
 		sum += c.ends[i] - j.Arrival
 	}
-	return sum / float64(len(jobs))
+	return sum / float64(len(jobs)), c.good / float64(len(jobs))
 }
 
 // nextChange returns when the next job ends or the next set has been measured.
@@ -97,7 +98,11 @@ func (c *cluster) advance(to float64) {
 	for i := range c.gpus {
 		g := &c.gpus[i]
 		for _, j := range g.jobs {
+			before := j.done
 			j.done += j.speed * (to - c.now)
+			if before < j.Need && j.done >= j.Need {
+				c.good += c.now + (j.Need-before)/j.speed - j.Arrival
+			}
 		}
 		if c.learner != nil && len(g.jobs) > 1 && to >= g.measured+float64(measureSeconds) {
 			g.measured = to

@@ -16,8 +16,13 @@ type Experiment struct {
 // Row is the result of one policy.
 type Row struct {
 	Policy string
-	// Completion is the mean completion time in seconds, over jobs and seeds.
-	Completion float64
+	// Completion is the time from the arrival of a job to its end, Good that until it has made 95 % of its improvement.
+	Completion, Good Time
+}
+
+// Time is a mean time, over jobs and seeds.
+type Time struct {
+	Seconds float64
 	// Change is that of Learned relative to this policy's, in per cent: the mean over seeds of the same jobs, with its
 	// 95 % interval. Negative is better.
 	Change, Low, High float64
@@ -25,7 +30,7 @@ type Row struct {
 
 // Run returns a row per policy. Each seed draws the same jobs for all of them.
 func Run(e Experiment, policies []Policy, seeds int) []Row {
-	times := make([][]float64, len(policies))
+	completions, goods := make([][]float64, len(policies)), make([][]float64, len(policies))
 	for seed := range uint64(seeds) {
 		jobs, earlier := e.jobs(seed), e.jobs(seed+earlierSeeds)
 		for i, p := range policies {
@@ -35,26 +40,26 @@ func Run(e Experiment, policies []Policy, seeds int) []Row {
 				before.run(earlier)
 				c.learner = before.learner.restarted()
 			}
-			times[i] = append(times[i], c.run(jobs))
+			completion, good := c.run(jobs)
+			completions[i], goods[i] = append(completions[i], completion), append(goods[i], good)
 		}
 	}
 	rows := make([]Row, len(policies))
 	for i, p := range policies {
-		changes := make([]float64, seeds)
-		for s := range changes {
-			changes[s] = 100 * (times[0][s]/times[i][s] - 1)
-		}
-		mean, half := interval(changes)
-		completion, _ := interval(times[i])
-		rows[i] = Row{
-			Policy:     p.Name,
-			Completion: completion,
-			Change:     mean,
-			Low:        mean - half,
-			High:       mean + half,
-		}
+		rows[i] = Row{Policy: p.Name, Completion: compared(completions[0], completions[i]), Good: compared(goods[0], goods[i])}
 	}
 	return rows
+}
+
+// compared compares the times of Learned, by seed, with those of a policy.
+func compared(learned, times []float64) Time {
+	changes := make([]float64, len(times))
+	for s := range changes {
+		changes[s] = 100 * (learned[s]/times[s] - 1)
+	}
+	mean, half := interval(changes)
+	seconds, _ := interval(times)
+	return Time{Seconds: seconds, Change: mean, Low: mean - half, High: mean + half}
 }
 
 // earlierSeeds is added to a seed for the jobs that ran before.

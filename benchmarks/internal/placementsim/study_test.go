@@ -50,7 +50,9 @@ func TestRun_IADeepsRuleKnowsJobsByTheirActivities(t *testing.T) {
 	}
 	completion := map[string]float64{}
 	for _, r := range placementsim.Run(e, placementsim.Policies(), 8) {
-		completion[r.Policy] = r.Completion
+		completion[r.Policy] = r.Completion.Seconds
+		require.Less(t, r.Good.Seconds, r.Completion.Seconds)
+		require.Positive(t, r.Good.Seconds)
 	}
 	require.Less(t, completion["IADeep's rule"], 0.98*completion["spread"])
 }
@@ -67,11 +69,11 @@ func TestRun_SharesOneGPU(t *testing.T) {
 	}
 	completion := func(sharing placementsim.Sharing) float64 {
 		e.Sharing = sharing
-		return placementsim.Run(e, placementsim.Policies()[:1], 1)[0].Completion
+		return placementsim.Run(e, placementsim.Policies()[:1], 1)[0].Completion.Seconds
 	}
 	alone := e
 	alone.Speeds.Slowdown = [][]float64{{1}}
-	none := placementsim.Run(alone, placementsim.Policies()[:1], 1)[0].Completion
+	none := placementsim.Run(alone, placementsim.Policies()[:1], 1)[0].Completion.Seconds
 	require.Greater(t, completion(placementsim.Plain), completion(placementsim.Turns), "speeds of 1/3 sum to less than 1")
 	require.Greater(t, completion(placementsim.Turns), none)
 	e.Speeds.Slowdown = [][]float64{{1.5}}
