@@ -37,9 +37,12 @@ func (t *gpuTime) charge(work growth.Seconds, c charged, part growth.Seconds) {
 	t.chargedLate = t.chargedLate.plus(c.times(1 - part))
 }
 
+// importTime is the time that a job takes for its imports, leastCounted the time after which an interval counts although others start.
+const importTime, leastCounted = 30 * time.Second, time.Minute
+
 // measureGPUCost updates the cost of the job's steps on GPUs. Once it was measured alone, intervals in which others have
-// computed at the same time no longer count.
-func (j *job) measureGPUCost() {
+// computed at the same time no longer count, nor do those in which others have started.
+func (n *Node) measureGPUCost(j *job) {
 	t := &j.gpu
 	steps, uncertain := j.leader().counter.steps, t.charged.uncertain()
 	known, made := t.cost.known, steps-t.cost.lastSteps
@@ -47,7 +50,7 @@ func (j *job) measureGPUCost() {
 	case known && made == 0:
 		t.cost.add(steps, t.used) // what it has done since its last step
 		return
-	case uncertain && t.exact:
+	case t.exact && (uncertain || n.startsNextTo(j)):
 		t.cost.skip(steps, t.reported)
 		t.charged = charged{}
 		return
@@ -56,5 +59,19 @@ func (j *job) measureGPUCost() {
 		t.cost.restart()
 	}
 	t.cost.add(steps, t.reported)
-	t.charged = charged{}
+	t.charged, t.counted = charged{}, n.now
+}
+
+// startsNextTo reports whether another job starts, since the last interval that has counted if that is not long ago. On a node that is
+// short of CPU the imports of one process may double the time of all steps.
+func (n *Node) startsNextTo(j *job) bool {
+	if n.now.Sub(j.gpu.counted) >= leastCounted {
+		return false
+	}
+	for _, other := range n.jobs {
+		if other != j && other.identity() == other && other.leader().counter.steps == 0 && n.now.Sub(other.arrived) < importTime {
+			return true
+		}
+	}
+	return false
 }

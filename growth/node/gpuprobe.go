@@ -109,7 +109,7 @@ func (n *Node) endProbes() {
 	}
 	n.probesDue = time.Time{}
 	for _, j := range n.gpuJobs() {
-		j.measureGPUCost()
+		n.measureGPUCost(j.job)
 	}
 	for i := range n.groups {
 		if g := &n.groups[i]; g.gains || g.probed || g.clocking {

@@ -92,7 +92,7 @@ func (n *Node) measureCosts() {
 			j.cost.add(j.counter.steps, j.usage.CPU)
 		}
 		if n.dividesGPUs() && j.identity() == j {
-			j.measureGPUCost()
+			n.measureGPUCost(j)
 		}
 		if j.costIn(n.unit()).unmeasured() {
 			n.assumeCost(j)
