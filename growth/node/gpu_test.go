@@ -92,7 +92,7 @@ func TestMeasureGPUCost_PrefersExactIntervals(t *testing.T) {
 			}
 			j.gpu.charge(c.all, c, 1)
 		}
-		new(Node).measureGPUCost(j)
+		j.measureGPUCost()
 	}
 	perStep := func() float64 {
 		mean, _ := j.gpu.cost.perStep()
@@ -116,47 +116,6 @@ func TestMeasureGPUCost_PrefersExactIntervals(t *testing.T) {
 	require.InDelta(t, 0.1, perStep(), 0.005)
 }
 
-// Steps take 0.1 s, and twice that while another job imports what it needs.
-func TestMeasureGPUCost_LeavesOutIntervalsInWhichOthersStart(t *testing.T) {
-	n := New(Config{})
-	n.now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	arrive := func(id growth.PodUID) *job {
-		n.jobs[id] = &job{pod: Pod{Ref: growth.PodRef{UID: id}}, arrived: n.now}
-		return n.jobs[id]
-	}
-	j := arrive("j")
-	interval := func(perStep growth.Seconds) float64 {
-		n.now = n.now.Add(5 * time.Second)
-		j.counter.steps += 50
-		j.gpu.charge(50*perStep, charged{all: 50 * perStep}, 1)
-		n.measureGPUCost(j)
-		mean, _ := j.gpu.cost.perStep()
-		return float64(mean)
-	}
-	for range 3 {
-		interval(.1)
-	}
-	starts := arrive("starts")
-	for range 5 {
-		require.InDelta(t, .1, interval(.2), 1e-9)
-	}
-	starts.counter.steps = 1
-	require.InDelta(t, .1, interval(.1), 1e-9)
-
-	arrive("silent") // it never reports a step
-	for range 5 {
-		require.InDelta(t, .1, interval(.2), 1e-9)
-	}
-	require.Greater(t, interval(.2), .11, "it has had its time to start")
-
-	before := interval(.2)
-	for k := range 11 {
-		arrive(growth.PodUID(fmt.Sprint("one after another ", k)))
-		require.InDelta(t, before, interval(.4), 1e-9)
-	}
-	require.Greater(t, interval(.4), 1.1*before, "after a minute an interval counts in any case")
-}
-
 // A job that computed next to others until 10 s has the GPU alone from then on. Its steps take 0.1 s alone, and are reported up to a
 // second late.
 func TestMeasureGPUCost_CountsWorkUpToTheLastReport(t *testing.T) {
@@ -172,7 +131,7 @@ func TestMeasureGPUCost_CountsWorkUpToTheLastReport(t *testing.T) {
 			work, c.unsure = work/2, c.all
 		}
 		j.gpu.charge(work, c, j.reportedPart(last, at(seconds)))
-		new(Node).measureGPUCost(j)
+		j.measureGPUCost()
 		last = at(seconds)
 	}
 	look(5, 40, 4, true)

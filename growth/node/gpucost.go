@@ -37,12 +37,9 @@ func (t *gpuTime) charge(work growth.Seconds, c charged, part growth.Seconds) {
 	t.chargedLate = t.chargedLate.plus(c.times(1 - part))
 }
 
-// importTime is the time that a job takes for its imports, leastCounted the time after which an interval counts although others start.
-const importTime, leastCounted = 30 * time.Second, time.Minute
-
 // measureGPUCost updates the cost of the job's steps on GPUs. Once it was measured alone, intervals in which others have
-// computed at the same time no longer count, nor do those in which others have started.
-func (n *Node) measureGPUCost(j *job) {
+// computed at the same time no longer count.
+func (j *job) measureGPUCost() {
 	t := &j.gpu
 	steps, uncertain := j.leader().counter.steps, t.charged.uncertain()
 	known, made := t.cost.known, steps-t.cost.lastSteps
@@ -50,7 +47,7 @@ func (n *Node) measureGPUCost(j *job) {
 	case known && made == 0:
 		t.cost.add(steps, t.used) // what it has done since its last step
 		return
-	case t.exact && (uncertain || n.startsNextTo(j)):
+	case uncertain && t.exact:
 		t.cost.skip(steps, t.reported)
 		t.charged = charged{}
 		return
@@ -59,19 +56,5 @@ func (n *Node) measureGPUCost(j *job) {
 		t.cost.restart()
 	}
 	t.cost.add(steps, t.reported)
-	t.charged, t.counted = charged{}, n.now
-}
-
-// startsNextTo reports whether another job starts, since the last interval that has counted if that is not long ago. On a node that is
-// short of CPU the imports of one process may double the time of all steps.
-func (n *Node) startsNextTo(j *job) bool {
-	if n.now.Sub(j.gpu.counted) >= leastCounted {
-		return false
-	}
-	for _, other := range n.jobs {
-		if other != j && other.identity() == other && other.leader().counter.steps == 0 && n.now.Sub(other.arrived) < importTime {
-			return true
-		}
-	}
-	return false
+	t.charged = charged{}
 }

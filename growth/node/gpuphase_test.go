@@ -40,7 +40,7 @@ func TestWatchPhase(t *testing.T) {
 				for range 10 {
 					j.counter.steps += 100
 					j.gpu.charge(100*perStep, charged{all: 100 * perStep}, 1)
-					n.measureGPUCost(j.job)
+					j.measureGPUCost()
 				}
 				n.watchPhase(j)
 			}
@@ -67,7 +67,7 @@ func TestWatchPhase_LeavesOutTheIntervalOfAChange(t *testing.T) {
 		j.counter.steps += steps
 		j.gpu.charge(5, charged{all: 5}, 1)
 		n.watchPhase(j)
-		n.measureGPUCost(j.job)
+		j.measureGPUCost()
 	}
 	tick(32, 50)
 	tick(32, 50)

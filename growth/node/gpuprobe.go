@@ -109,7 +109,7 @@ func (n *Node) endProbes() {
 	}
 	n.probesDue = time.Time{}
 	for _, j := range n.gpuJobs() {
-		n.measureGPUCost(j.job)
+		j.measureGPUCost()
 	}
 	for i := range n.groups {
 		if g := &n.groups[i]; g.gains || g.probed || g.clocking {

@@ -47,7 +47,7 @@ func (n *Node) twoJobs(clocked int) gpuGroup {
 			for range 3 {
 				j.counter.steps += 100
 				j.gpu.charge(10, charged{all: 10}, 1)
-				n.measureGPUCost(j)
+				j.measureGPUCost()
 			}
 		}
 		n.jobs[id] = j

@@ -32,10 +32,9 @@ type gpuTime struct {
 	// metered is set if the job is charged what the driver has measured, unfreezable if freezing it has failed.
 	metered, unfreezable bool
 
-	charged     charged   // since the cost of its steps was last measured, up to its last report
-	chargedLate charged   // since that report
-	exact       bool      // the cost of a step was measured while no others computed
-	counted     time.Time // when an interval has last counted for it
+	charged     charged // since the cost of its steps was last measured, up to its last report
+	chargedLate charged // since that report
+	exact       bool    // the cost of a step was measured while no others computed
 	cost        stepCost
 
 	set   int     // as in TurnJob

@@ -92,7 +92,7 @@ func (n *Node) measureCosts() {
 			j.cost.add(j.counter.steps, j.usage.CPU)
 		}
 		if n.dividesGPUs() && j.identity() == j {
-			n.measureGPUCost(j)
+			j.measureGPUCost()
 		}
 		if j.costIn(n.unit()).unmeasured() {
 			n.assumeCost(j)
