@@ -172,7 +172,7 @@ func observedJob(jobs Jobs, pod growth.PodUID) Resident {
 	if !ok {
 		return job
 	}
-	job.Left = TimeLeft(s)
+	job.Left = LeftOf(s)
 	if !s.Reported {
 		return job
 	}
@@ -185,9 +185,9 @@ func ActivityOf(s bus.Sample) growth.Share {
 	return interference.ActivityOf(s.StepSeconds, s.LoadSeconds)
 }
 
-// TimeLeft returns the time until a job is expected to end, as of its sample; 0 if it is unknown. A sample of an earlier release has only
+// LeftOf returns the time until a job is expected to end, as of its sample; 0 if it is unknown. A sample of an earlier release has only
 // a time by the clock of its node.
-func TimeLeft(s bus.Sample) growth.Seconds {
+func LeftOf(s bus.Sample) growth.Seconds {
 	if s.ETA == nil || s.ETA.Left == nil {
 		return 0
 	}

@@ -33,7 +33,7 @@
 //
 // A new job is charged only for what it changes. The growth that running jobs lose to one another is not part of its
 // score, and a job that is about to end hardly counts: it loses little, and soon leaves its part of the GPU. How long a new job
-// stays is unknown. StayOf takes a third of what running jobs have left, because a job grows most at its beginning.
+// stays is unknown. TimeLeft.Stay takes three tenths of what running jobs have left on average, because a job grows most at its beginning.
 //
 // A job on n GPUs has the n-th part of its growth on each, so the score of a set of GPUs is the sum of the
 // scores of its parts, and the best set consists of the best GPUs. Slowdowns come from package interference, by the kinds

@@ -10,7 +10,7 @@ import (
 // MarginalGrowth prefers the GPU on which the job increases the total growth most.
 type MarginalGrowth struct {
 	Model *interference.Model
-	// Stay is for how long the new job is compared with those on the GPU: see StayOf. With 0 none of them ends before it.
+	// Stay is for how long the new job is compared with those on the GPU: see TimeLeft. With 0 none of them ends before it.
 	Stay growth.Seconds
 }
 

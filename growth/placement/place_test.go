@@ -246,21 +246,32 @@ func TestMarginalGrowth_NeighboursThatEnd(t *testing.T) {
 	}
 }
 
-func TestStayOf(t *testing.T) {
+func TestTimeLeft_Stay(t *testing.T) {
 	for name, tc := range map[string]struct {
-		left growth.Seconds
-		jobs int
+		left []growth.Seconds
 		want growth.Seconds
 	}{
-		"no jobs":                          {0, 0, 0},
-		"a third, as a power of two":       {3 * 210, 3, 64},
-		"a little more changes nothing":    {3 * 240, 3, 64},
-		"days":                             {1e6, 1, 262144},
-		"less than a second":               {1, 1, 0.25},
-		"invalid: less than no time":       {-1, 1, 0},
-		"invalid: time of a negative many": {1, -1, 0},
+		"no jobs":                           {nil, 0},
+		"a third, as a power of two":        {[]growth.Seconds{110, 210, 310}, 64},
+		"a little more changes nothing":     {[]growth.Seconds{140, 240, 340}, 64},
+		"days":                              {[]growth.Seconds{1e6}, 262144},
+		"less than a second":                {[]growth.Seconds{1}, 0.25},
+		"unknown ends do not count":         {[]growth.Seconds{0, 210, 0}, 64},
+		"invalid: less than no time":        {[]growth.Seconds{-1}, 0},
+		"too short to count":                {[]growth.Seconds{1e-9}, 0},
+		"the longest time that can be left": {[]growth.Seconds{366 * 86400}, 8388608},
 	} {
-		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, placement.StayOf(tc.left, tc.jobs)) })
+		t.Run(name, func(t *testing.T) {
+			var all placement.TimeLeft
+			for _, left := range tc.left {
+				all.Add(left)
+			}
+			require.Equal(t, tc.want, all.Stay())
+			for _, left := range tc.left {
+				all.Remove(left)
+			}
+			require.Equal(t, placement.TimeLeft{}, all)
+		})
 	}
 }
 

@@ -115,28 +115,25 @@ const onlyGPU growth.GPU = "GPU-0"
 
 // policy returns the policy of the extender, as of the present workers.
 func (c *cluster) policy() placement.MarginalGrowth {
-	left, jobs := growth.Seconds(0), 0
+	var left placement.TimeLeft
 	for _, w := range c.workers {
 		w.see()
 		for _, g := range w.seen.GPUs {
 			for _, r := range g.Residents {
-				if r.Left > 0 {
-					left += r.Left
-					jobs++
-				}
+				left.Add(r.Left)
 			}
 		}
 	}
-	return placement.MarginalGrowth{Stay: placement.StayOf(left, jobs)}
+	return placement.MarginalGrowth{Stay: left.Stay()}
 }
 
 // score scores a worker for a new job, if it or the policy has changed since the last time.
 func (c *cluster) score(w *worker, policy placement.MarginalGrowth) {
-	if w.scored == policy {
+	if w.scored == policy.Stay {
 		return
 	}
 	w.score, _ = placement.ScoreNode(w.seen, request(), policy)
-	w.scored = policy
+	w.scored = policy.Stay
 	c.counts.Scores++
 }
 

@@ -31,15 +31,15 @@ type worker struct {
 	// due is when something may happen to it, and at its place in the queue.
 	due float64
 	at  int
-	// seen is what the extender knows about it, valid if current is set, and score its score for a new job by the policy scored.
+	// seen is what the extender knows about it, valid if current is set, and score its score for a new job with the stay scored.
 	seen    placement.Node
 	current bool
 	score   placement.Score
-	scored  placement.MarginalGrowth
+	scored  growth.Seconds
 }
 
-// never is no policy.
-var never = placement.MarginalGrowth{Stay: -1}
+// never is the stay with which a worker was scored that has not been scored yet.
+const never growth.Seconds = -1
 
 // interval is the time between two events of the cluster.
 type interval struct {

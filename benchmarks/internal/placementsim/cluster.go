@@ -171,14 +171,13 @@ func (c *cluster) place(j *running) *gpu {
 
 // stay returns for how long a new job is compared with others.
 func (c *cluster) stay() growth.Seconds {
-	left, jobs := growth.Seconds(0), 0
+	var left placement.TimeLeft
 	for i := range c.gpus {
 		for _, j := range c.gpus[i].jobs {
-			left += j.left()
-			jobs++
+			left.Add(j.left())
 		}
 	}
-	return placement.StayOf(left, jobs)
+	return left.Stay()
 }
 
 // bestNode returns one of the nodes with most points, as kube-scheduler draws it.

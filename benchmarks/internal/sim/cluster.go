@@ -56,7 +56,7 @@ func (n *Node) Left(r *Running) growth.Seconds {
 	if err != nil {
 		return 0
 	}
-	return placement.TimeLeft(sample)
+	return placement.LeftOf(sample)
 }
 
 // Settle takes note of jobs that have left, on a node without a job to decide about.

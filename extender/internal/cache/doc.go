@@ -1,5 +1,5 @@
 // Package cache keeps an immutable snapshot of the cluster: each node's GPUs and their jobs, each pod that requests a
-// share, and the growth of each job.
+// share, and the growth and the expected end of each job.
 //
 // There are four sources: pods and nodes from the API server, node records and job samples from the bus. One goroutine
 // (Cache.Run) applies their changes, makes a new NodeInfo for each affected node, and publishes the next Snapshot by

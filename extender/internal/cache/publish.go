@@ -34,7 +34,7 @@ func (s *state) snapshot(last *Snapshot) *Snapshot {
 			kept, ok := s.samples[pod]
 			return kept, ok
 		})
-		next.Stay = s.left.stay()
+		next.Stay = s.left.Stay()
 	}
 	if len(s.changedNodes) > 0 {
 		// In the first snapshot sorted nodes get their slots in the order in which the scheduler mostly lists them.

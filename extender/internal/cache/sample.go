@@ -43,7 +43,7 @@ func slimSample(s bus.Sample, revision bus.Revision, before sample, now time.Tim
 		category: s.Category,
 		step:     s.StepSeconds,
 		load:     s.LoadSeconds,
-		left:     placement.TimeLeft(s),
+		left:     placement.LeftOf(s),
 
 		remaining: left,
 		usable:    s.Usable,

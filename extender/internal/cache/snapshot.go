@@ -29,7 +29,7 @@ type Snapshot struct {
 	Since       time.Time
 	// Learned predicts how jobs slow one another down. It is nil before a model was learned.
 	Learned *Learned
-	// Stay is for how long a new job is compared with those on a GPU: see placement.StayOf.
+	// Stay is for how long a new job is compared with those on a GPU: see placement.TimeLeft.
 	Stay growth.Seconds
 	// Refused is the number of records on the bus that this version cannot read.
 	Refused int

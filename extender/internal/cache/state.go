@@ -11,6 +11,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/interference"
+	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
 // state is the mutable state that snapshots are made of. Only the goroutine of Run uses it.
@@ -19,8 +20,8 @@ type state struct {
 	nodes    map[growth.NodeName]*nodeState
 	pods     map[growth.PodUID]*request.Pod
 	samples  map[growth.PodUID]sample
-	// left is the time that jobs are expected to have left, summed over those for which it is known.
-	left lefts
+	// left is that of all jobs with a sample.
+	left placement.TimeLeft
 	// refused are the errors of unreadable job records. refusedOnNodes counts those of nodes, as last published.
 	refused        map[string]error
 	refusedOnNodes int
@@ -124,7 +125,7 @@ func (s *state) applyJobs(batch bus.Batch) {
 		}
 		kept := slimSample(decoded, entry.Revision, last, time.Now())
 		s.samples[key.Pod] = kept
-		s.left.add(kept, 1)
+		s.left.Add(kept.left)
 		s.changedNodes[decoded.Node] = struct{}{}
 	}
 }
@@ -133,7 +134,7 @@ func (s *state) removeSample(pod growth.PodUID) {
 	s.changedSamples[pod] = struct{}{}
 	if old, ok := s.samples[pod]; ok {
 		s.changedNodes[old.node] = struct{}{}
-		s.left.add(old, -1)
+		s.left.Remove(old.left)
 		delete(s.samples, pod)
 	}
 }
