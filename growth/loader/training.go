@@ -29,7 +29,8 @@ type TrainingUse struct {
 // Interval is one measurement of a job.
 type Interval struct {
 	Length growth.Seconds
-	// Used is the CPU that all processes of the job have used, in core-seconds.
+	// Used is the CPU that all processes of the job have used, in core-seconds, less what the training processes of a job without
+	// workers have loaded themselves.
 	Used growth.Work
 	// Workers is the number of the job's data-loader workers, in all of its processes.
 	Workers int

@@ -15,6 +15,7 @@ const saturatedPart growth.Share = 0.9
 type training struct {
 	use   loader.TrainingUse
 	cpu   growth.Seconds // the pod's CPU time at the last measurement
+	steps int64          // the steps at that time
 	at    time.Time
 	known bool
 }
@@ -29,13 +30,13 @@ func (n *Node) measureTraining(usages map[growth.PodUID]Usage) {
 			continue
 		}
 		before := j.training
-		j.training.cpu, j.training.at, j.training.known = usage.CPU, n.now, true
+		j.training.cpu, j.training.steps, j.training.at, j.training.known = usage.CPU, j.counter.steps, n.now, true
 		if !before.known {
 			continue
 		}
 		j.training.use = before.use.Add(loader.Interval{
 			Length:    growth.Seconds(n.now.Sub(before.at).Seconds()),
-			Used:      growth.Work(usage.CPU - before.cpu),
+			Used:      max(0, growth.Work(usage.CPU-before.cpu)-n.loading(j, j.counter.steps-before.steps)),
 			Workers:   n.workers(j),
 			Saturated: saturated,
 		})
@@ -49,6 +50,15 @@ func (n *Node) workers(j *job) int {
 		return 0
 	}
 	return *j.running.Loaders * n.trainingProcesses(j)
+}
+
+// loading returns the CPU that the training processes of a job without workers may have used to load the data of its steps. Workers
+// would use it in their place, so the budget has it.
+func (n *Node) loading(j *job, steps int64) growth.Work {
+	if j.running.Loaders == nil || *j.running.Loaders > 0 || steps <= 0 {
+		return 0
+	}
+	return growth.Work(growth.Seconds(steps)*j.rates.load) * growth.Work(n.trainingProcesses(j))
 }
 
 // trainingProcesses returns the number of a job's training processes: as many as report, and one per GPU.

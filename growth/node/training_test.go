@@ -79,6 +79,20 @@ func TestLoad_LoaderBudgetCountsThreads(t *testing.T) {
 			require.Equal(t, 15, w.run(12))
 		})
 	})
+	t.Run("data that a job loads in its training process is in the budget", func(t *testing.T) {
+		start(t, func(w *consumers) {
+			const steps = 10 // of a second, in each round
+			w.arriveWith("alone", 0, 1.8)
+			budget := 0
+			for round := range int64(12) {
+				w.step(node.ProgressReported{Slot: "slot-alone", Connection: 1, Source: gpushare.FromSocket, Progress: wire.Progress{
+					Step: (round + 1) * steps, Steps: steps, StepSeconds: 1, LoadSeconds: .6, Loaders: new(int),
+				}})
+				budget = w.run(1)
+			}
+			require.Equal(t, 15, budget, "two cores without it")
+		})
+	})
 	t.Run("the workers of a job that reads no advice are unknown", func(t *testing.T) {
 		start(t, func(w *consumers) {
 			w.arriveWith("silent", 0, 4)
