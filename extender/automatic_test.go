@@ -25,6 +25,7 @@ func TestExtender_MovesConvergedJobs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a job stays on its node for a minute before it moves")
 	}
+	t.Parallel() // it waits for most of its time
 	plane, c, ended := start(t, 2, gpushare.Resource, nil, func(c *config.Config) {
 		c.Moves, c.SharedPaths = mover.Automatic, []string{"/checkpoints"}
 	})

@@ -40,6 +40,7 @@ func TestExtender_MovesSurviveCrashes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
+	t.Parallel() // it waits for most of its time
 	w := newCrashes(t)
 	for _, victim := range []string{"extender", "bus", "oldcoordinator", "newcoordinator", "oldkubelet", "newkubelet", "job"} {
 		t.Run(victim, func(t *testing.T) { w.survive(t, victim) })

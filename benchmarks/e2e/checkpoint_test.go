@@ -49,6 +49,7 @@ var damages = map[string]func(t *testing.T, path string){
 
 // TestCheckpoint has a kubelet that loses its record of devices while jobs run.
 func TestCheckpoint(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for name, damage := range damages {
 		// Each case has pods of its own: events outlive their pods.

@@ -34,6 +34,7 @@ systemReserved: {cpu: 200m}
 
 // TestCores has one node whose kubelet runs the static CPU Manager and sees two NUMA nodes, each with a core and a GPU.
 func TestCores(t *testing.T) {
+	t.Parallel()
 	if runtime.NumCPU() < 2 {
 		t.Skip("SKIPPED: the static CPU Manager needs a second core: one is reserved for the system")
 	}

@@ -50,6 +50,7 @@ var (
 // step. Rank 0 goes to the third node, rank 1 starts again where it is. The job ends as one that was left alone, and its Job
 // counts no failure. Then a job on the same cluster gets a second rank.
 func TestGangMoves(t *testing.T) {
+	t.Parallel()
 	skipUnlessRoot(t)
 	undisturbed := startUndisturbedRanks(t, ddpSteps) // while the cluster comes up
 	m := newMoves(t, "gangs", "workers")

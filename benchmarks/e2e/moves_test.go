@@ -42,6 +42,7 @@ const jobLabel = "bench.trellis/job"
 // TestMoves moves real jobs between nodes, as their users ask. Their checkpoints are in a folder of this machine, which is the same
 // on all nodes.
 func TestMoves(t *testing.T) {
+	t.Parallel()
 	skipUnlessRoot(t)
 	undisturbed := startUndisturbed(t) // while the cluster comes up, so that it delays no move
 	m := newMoves(t)

@@ -28,6 +28,7 @@ const (
 // TestRequests checks CPU requests with a real API server, quota controller and kubelet: a quota that is used up, an init
 // container that outweighs its job, another controller that resizes a job, an Indexed Job, and another scheduler.
 func TestRequests(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	s.useFlowCon(t)
 	t.Run("a full quota", s.fullQuota)

@@ -135,6 +135,7 @@ func (p *devicePlugin) metrics() string {
 }
 
 func TestCheckpoint_RunningPodsKeepTheirUnits(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	p := startDevicePlugin(t, n, "emulated:1x10GiB")
 	require.NoError(t, p.start("vae", 4))

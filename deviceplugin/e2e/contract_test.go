@@ -11,6 +11,7 @@ import (
 )
 
 func TestContract_RealKubelet(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	contract.Run(t, func(t *testing.T) contract.Kubelet {
 		return contract.Kubelet{

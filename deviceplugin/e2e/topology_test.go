@@ -26,6 +26,7 @@ const static = "cpuManagerPolicy: static\nreservedSystemCPUs: \"0\"\n"
 // TestTopology_RealKubelet has a kubelet that sees two NUMA nodes with one core and one GPU each. Core 0 is reserved, so
 // exclusive cores are on NUMA node 1 only.
 func TestTopology_RealKubelet(t *testing.T) {
+	t.Parallel()
 	if runtime.NumCPU() < 2 {
 		t.Skip("SKIPPED: the static CPU Manager needs a second core: one is reserved for the system")
 	}

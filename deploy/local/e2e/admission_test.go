@@ -14,6 +14,7 @@ import (
 
 // TestAdmission_OnARealNode installs Trellis on one node and runs pods with nothing but the annotation.
 func TestAdmission_OnARealNode(t *testing.T) {
+	t.Parallel()
 	l := buildLocal(t)
 	name := l.up("--nodes=1")
 	t.Cleanup(func() {

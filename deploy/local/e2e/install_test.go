@@ -28,6 +28,7 @@ const repository = "../../.."
 // TestInstall_AsPrinted runs the commands of README.md and of docs/install.md against a stock registry and a local cluster
 // whose nodes pull from it.
 func TestInstall_AsPrinted(t *testing.T) {
+	t.Parallel()
 	l := buildLocal(t)
 	name := l.up("--nodes=1")
 	host := clusterHost(t, l, name)
