@@ -150,7 +150,7 @@ func (o *flowconOptions) conclude(cmd *cobra.Command, began time.Time) error {
 		return err
 	}
 	summary := results.Summary{
-		Name: "flowcon", Quick: o.bench.Quick, Commit: o.bench.Commit, Date: time.Now().UTC().Truncate(time.Second), Machine: records[len(records)-1].Machine,
+		Name: "flowcon", Quick: o.bench.Quick, Commit: flowcon.Commits(records), Date: time.Now().UTC().Truncate(time.Second), Machine: records[len(records)-1].Machine,
 		Seeds: []uint32{uint32(o.bench.Seed)}, Command: results.Command("bench-flowcon", cmd.Flags(), "name", "journal", "keep", "out", "within"),
 		Settings: flowcon.Settings(records), Goals: flowcon.Goals(records), Details: records,
 	}

@@ -185,6 +185,10 @@ func TestSettings_OfAllRecords(t *testing.T) {
 	}))
 }
 
+func TestCommits_OfAllRecords(t *testing.T) {
+	require.Equal(t, "f082cedb, bded8650", flowcon.Commits([]flowcon.Record{{Commit: "f082cedb"}, {Commit: "bded8650"}, {Commit: "f082cedb"}}))
+}
+
 func TestNodesFor_ATeacherNeedsANodeOfItsOwn(t *testing.T) {
 	for name, tc := range map[string]struct {
 		variants        []string

@@ -9,6 +9,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
@@ -52,6 +54,17 @@ func recorded(line *timeline.Timeline) (jobs []Job, makespan float64) {
 		jobs = append(jobs, Job{Name: j.Name, Kind: j.Kind, Completion: j.Completion().Seconds(), Target: line.TimeToTarget(j.Name).Seconds()})
 	}
 	return jobs, line.Makespan().Seconds()
+}
+
+// Commits returns the commits of all records in the order of their first records.
+func Commits(records []Record) string {
+	var commits []string
+	for _, r := range records {
+		if !slices.Contains(commits, r.Commit) {
+			commits = append(commits, r.Commit)
+		}
+	}
+	return strings.Join(commits, ", ")
 }
 
 // Settings returns the settings that all records with settings share. The policy and its objective differ by record.
