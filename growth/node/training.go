@@ -34,9 +34,10 @@ func (n *Node) measureTraining(usages map[growth.PodUID]Usage) {
 		if !before.known {
 			continue
 		}
+		used := growth.Work(usage.CPU - before.cpu)
 		j.training.use = before.use.Add(loader.Interval{
 			Length:    growth.Seconds(n.now.Sub(before.at).Seconds()),
-			Used:      max(0, growth.Work(usage.CPU-before.cpu)-n.loading(j, j.counter.steps-before.steps)),
+			Used:      used - min(max(0, used), n.loading(j, j.counter.steps-before.steps)),
 			Workers:   n.workers(j),
 			Saturated: saturated,
 		})
