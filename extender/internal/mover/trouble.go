@@ -9,8 +9,12 @@ import (
 // maxMessage bounds what is repeated of a program's last words.
 const maxMessage = 200
 
-// trouble returns why the containers of a pod do not run, and whether one of them has failed.
+// trouble returns why the containers of a pod do not run, and whether that will not pass by itself: one has failed, or kubelet has refused
+// or evicted the pod.
 func trouble(pod *corev1.Pod) (why string, fails bool) {
+	if s := pod.Status; s.Phase == corev1.PodFailed && s.Reason != "" {
+		return fmt.Sprintf("its kubelet has ended it: %.*s", maxMessage, s.Reason+" "+s.Message), true
+	}
 	for _, c := range pod.Status.ContainerStatuses {
 		last := c.LastTerminationState.Terminated
 		if c.State.Terminated != nil {
