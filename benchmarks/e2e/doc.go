@@ -8,5 +8,7 @@
 // of users and machines: invalid annotations, a pod that fits no GPU, a job that floods its socket. It kills each of the
 // four binaries. Every job must finish, and nothing may be left of the cluster.
 //
+// Tests that call t.Parallel share the machine, each with a cluster of its own. The others depend on how fast their jobs are.
+//
 // TRELLIS_STOCK_DIR names a folder of stock programs. Without it they are built (once, 15 minutes).
 package e2e

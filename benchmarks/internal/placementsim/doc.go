@@ -22,8 +22,8 @@
 // Nodes are scored and jobs are placed by the code of the extender, with its 0 to 10 points. kube-scheduler draws among the
 // nodes with most points. Exclusive GPUs are requests of all memory of a GPU. Running jobs report when they expect to end, by
 // sizes that are wrong by up to 30 %, and the activities of their kinds, if the table has them. IADeep's rule without a model
-// (iadeep-literal) knows jobs by activities alone; without them it only counts jobs. IADeep's code looks the whole set up in a table of first measurements, and takes a constant
-// for a set that it has not measured.
+// (iadeep-literal) knows jobs by activities alone; without them it only counts jobs. IADeep's code looks the whole set up in a
+// table of first measurements, and takes a constant for a set that it has not measured.
 //
 // The learned model knows nothing at the start. Every GPU measures the speeds of a set of jobs that has been together for
 // 20 s, with errors of 5 %, and repeats this. The tuner's learner takes the measurements, and publishes a model every 60 s.
