@@ -8,6 +8,9 @@ const (
 	smoothing, outlier = 0.25, 4
 	// patience is how long the GPUs are kept for a pause, in mean pauses.
 	patience = 2
+	// maxSlowdown is the factor by which a job may be slowed down by waiting for steps of others in its pauses. Plain sharing with one
+	// other job does that.
+	maxSlowdown = 2
 )
 
 // pausing is called when a job that holds begins to wait for data. It keeps the GPUs for the job if that is behind its
@@ -20,17 +23,45 @@ const (
 // counts like time held in its share of the time. It is no work: Use.Held does not have it.
 func (s *Scheduler) pausing(j *job) {
 	j.since = s.now
-	if j.state != Holding || j.Always || s.open || j.pause == 0 || patience*j.pause > s.config.Keep {
+	if j.state != Holding || j.Always || s.open {
+		return
+	}
+	j.run = learn(j.run, s.now.Sub(j.granted))
+	if j.pause == 0 || patience*j.pause > s.config.Keep {
 		return
 	}
 	for _, next := range s.ready() {
 		if j.conflicts(next) {
-			if j.virtual+s.config.Period < next.virtual && j.pause < next.stops {
+			if j.virtual+s.config.Period < next.virtual && j.worthKeeping(next, s.competing(j)) {
 				j.keep = s.now.Add(patience * j.pause)
 			}
 			return
 		}
 	}
+}
+
+// worthKeeping reports whether the GPUs should rather be idle in the pauses of the job than serve the next one of n jobs.
+//
+// Let each of the jobs compute for c and pause for p in a step. If the GPUs are kept for each of them in turn, the last one ends n (c+p)
+// per step later than the first one began, and the mean one (n+1)/2 (c+p). If two at a time compute in the pauses of one another, all end
+// after n c, and the mean one after (n+2)/2 c. So the GPUs are kept for pauses below c/(n+1). They are kept for longer ones too if the steps of
+// the next job would slow the job down more than plain sharing would.
+func (j *job) worthKeeping(next *job, n int) bool {
+	if j.pause >= next.stops {
+		return false
+	}
+	return j.pause*time.Duration(n+1) < j.run || j.run+next.stops > maxSlowdown*(j.run+j.pause)
+}
+
+// competing counts the job and those that compete with it for a GPU.
+func (s *Scheduler) competing(j *job) int {
+	n := 1
+	for _, other := range s.order {
+		if other.state != Absent && !other.Always && j.conflicts(other) {
+			n++
+		}
+	}
+	return n
 }
 
 // resumed learns how long a job has paused.
