@@ -8,6 +8,8 @@ const (
 	smoothing, outlier = 0.25, 4
 	// patience is how long the GPUs are kept for a pause, in mean pauses.
 	patience = 2
+	// shortPause is the length of a pause, relative to the time that the job held before it, up to which the GPUs are kept.
+	shortPause = 0.25
 	// maxSlowdown is the factor by which a job may be slowed down by waiting for steps of others in its pauses. Plain sharing with one
 	// other job does that.
 	maxSlowdown = 2
@@ -32,7 +34,7 @@ func (s *Scheduler) pausing(j *job) {
 	}
 	for _, next := range s.ready() {
 		if j.conflicts(next) {
-			if j.virtual+s.config.Period < next.virtual && j.worthKeeping(next, s.competing(j)) {
+			if j.virtual+s.config.Period < next.virtual && j.worthKeeping(next) {
 				j.keep = s.now.Add(patience * j.pause)
 			}
 			return
@@ -40,28 +42,19 @@ func (s *Scheduler) pausing(j *job) {
 	}
 }
 
-// worthKeeping reports whether the GPUs should rather be idle in the pauses of the job than serve the next one of n jobs.
+// worthKeeping reports whether the GPUs should rather be idle in the pauses of the job than serve the next one.
 //
-// Let each of the jobs compute for c and pause for p in a step. If the GPUs are kept for each of them in turn, the last one ends n (c+p)
-// per step later than the first one began, and the mean one (n+1)/2 (c+p). If two at a time compute in the pauses of one another, all end
-// after n c, and the mean one after (n+2)/2 c. So the GPUs are kept for pauses below c/(n+1). They are kept for longer ones too if the steps of
-// the next job would slow the job down more than plain sharing would.
-func (j *job) worthKeeping(next *job, n int) bool {
+// Let the steps of n jobs compute for c and pause for p. If the GPUs are kept for one after the other, the mean one ends after
+// (n+1)/2 (c+p) per step, and the last one after n (c+p). If two at a time compute in the pauses of one another, the mean one ends after (n+2)/2 c, and
+// the last one after n c. Long pauses are therefore left to others, unless the steps of the next job are so long that the job would make
+// fewer steps than under plain sharing. Short ones are not: the turn changes twice for each of them, and the job that should end first ends
+// later.
+func (j *job) worthKeeping(next *job) bool {
 	if j.pause >= next.stops {
 		return false
 	}
-	return j.pause*time.Duration(n+1) < j.run || j.run+next.stops > maxSlowdown*(j.run+j.pause)
-}
-
-// competing counts the job and those that compete with it for a GPU.
-func (s *Scheduler) competing(j *job) int {
-	n := 1
-	for _, other := range s.order {
-		if other.state != Absent && !other.Always && j.conflicts(other) {
-			n++
-		}
-	}
-	return n
+	short := float64(j.pause) <= shortPause*float64(j.run)
+	return short || j.run+next.stops > maxSlowdown*(j.run+j.pause)
 }
 
 // resumed learns how long a job has paused.
