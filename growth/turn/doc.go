@@ -28,8 +28,8 @@
 // meantime, but only until the quanta of the holders end.
 //
 // One case is excepted. If a job is behind its share by more than the rotation of the turn explains, its GPUs are kept for it
-// in pauses that are usually shorter than the next job takes to stop, if they are also short compared with its steps, or the steps of the
-// next job are long (see pausing). Kept time is part of the job's share, like time held: the shares of the others are not smaller for it.
+// in pauses that are usually shorter than the next job takes to stop (see pausing). Kept time is part of the job's share, like
+// time held: the shares of the others are not smaller for it.
 //
 // # Sets
 //

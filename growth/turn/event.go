@@ -46,7 +46,7 @@ func (e Planned) apply(s *Scheduler) { s.plan(e.Jobs, e.Open) }
 func (e Opened) apply(s *Scheduler) {
 	if j := s.jobs[e.Job]; j != nil && (j.state == Absent || j.state == Idle || j.state == Ready) {
 		s.catchUp(j)
-		j.state, j.until, j.granted = Holding, s.now, s.now
+		j.state, j.until = Holding, s.now
 		if _, blocked := s.blocked(j); !blocked {
 			j.until = s.now.Add(s.quantum(j))
 		} else if j.use.Held > 0 {
@@ -57,7 +57,7 @@ func (e Opened) apply(s *Scheduler) {
 
 func (e Asked) apply(s *Scheduler) {
 	if j := s.jobs[e.Job]; j != nil && j.state == Overdue {
-		j.state, j.until, j.granted = Holding, s.now, s.now
+		j.state, j.until = Holding, s.now
 	}
 }
 

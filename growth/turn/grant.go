@@ -66,7 +66,7 @@ func (s *Scheduler) grant() {
 		if until.Before(s.now.Add(s.config.Least)) {
 			continue
 		}
-		j.state, j.until, j.granted, j.urgent, j.taken = Holding, until, s.now, false, 0
+		j.state, j.until, j.urgent, j.taken = Holding, until, false, 0
 		s.out.Grant = append(s.out.Grant, j.ID)
 	}
 }

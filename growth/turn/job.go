@@ -74,13 +74,11 @@ type job struct {
 	urgent  bool          // was idle before it became ready
 	taken   int           // times in a row that it computed while another job had the turn
 
-	granted time.Time     // when the job began to hold
-	run     time.Duration // mean time for which it held before a pause
-	since   time.Time     // beginning of the pause of an idle job
-	pause   time.Duration // mean of its pauses
-	asked   time.Time     // when a job that is stopping was asked to
-	stops   time.Duration // mean time that it took to stop
-	keep    time.Time     // until then, its GPUs are kept for an idle job
+	since time.Time     // beginning of the pause of an idle job
+	pause time.Duration // mean of its pauses
+	asked time.Time     // when a job that is stopping was asked to
+	stops time.Duration // mean time that it took to stop
+	keep  time.Time     // until then, its GPUs are kept for an idle job
 }
 
 // computes reports whether the job uses its GPUs.
@@ -141,7 +139,7 @@ func (j *job) age(held time.Duration) {
 
 // shift moves all times of a job after the clock has been set.
 func (j *job) shift(by time.Duration) {
-	for _, t := range []*time.Time{&j.until, &j.answer, &j.granted, &j.since, &j.asked, &j.keep} {
+	for _, t := range []*time.Time{&j.until, &j.answer, &j.since, &j.asked, &j.keep} {
 		*t = t.Add(by)
 	}
 }

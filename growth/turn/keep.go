@@ -8,11 +8,6 @@ const (
 	smoothing, outlier = 0.25, 4
 	// patience is how long the GPUs are kept for a pause, in mean pauses.
 	patience = 2
-	// shortPause is the length of a pause, relative to the time that the job held before it, up to which the GPUs are kept.
-	shortPause = 0.25
-	// maxSlowdown is the factor by which a job may be slowed down by waiting for steps of others in its pauses. Plain sharing with one
-	// other job does that.
-	maxSlowdown = 2
 )
 
 // pausing is called when a job that holds begins to wait for data. It keeps the GPUs for the job if that is behind its
@@ -25,36 +20,17 @@ const (
 // counts like time held in its share of the time. It is no work: Use.Held does not have it.
 func (s *Scheduler) pausing(j *job) {
 	j.since = s.now
-	if j.state != Holding || j.Always || s.open {
-		return
-	}
-	j.run = learn(j.run, s.now.Sub(j.granted))
-	if j.pause == 0 || patience*j.pause > s.config.Keep {
+	if j.state != Holding || j.Always || s.open || j.pause == 0 || patience*j.pause > s.config.Keep {
 		return
 	}
 	for _, next := range s.ready() {
 		if j.conflicts(next) {
-			if j.virtual+s.config.Period < next.virtual && j.worthKeeping(next) {
+			if j.virtual+s.config.Period < next.virtual && j.pause < next.stops {
 				j.keep = s.now.Add(patience * j.pause)
 			}
 			return
 		}
 	}
-}
-
-// worthKeeping reports whether the GPUs should rather be idle in the pauses of the job than serve the next one.
-//
-// Let the steps of n jobs compute for c and pause for p. If the GPUs are kept for one after the other, the mean one ends after
-// (n+1)/2 (c+p) per step, and the last one after n (c+p). If two at a time compute in the pauses of one another, the mean one ends after (n+2)/2 c, and
-// the last one after n c. Long pauses are therefore left to others, unless the steps of the next job are so long that the job would make
-// fewer steps than under plain sharing. Short ones are not: the turn changes twice for each of them, and the job that should end first ends
-// later.
-func (j *job) worthKeeping(next *job) bool {
-	if j.pause >= next.stops {
-		return false
-	}
-	short := float64(j.pause) <= shortPause*float64(j.run)
-	return short || j.run+next.stops > maxSlowdown*(j.run+j.pause)
 }
 
 // resumed learns how long a job has paused.

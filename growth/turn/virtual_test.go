@@ -244,63 +244,33 @@ func TestScheduler_JobsThatWaitForData(t *testing.T) {
 }
 
 // A job of a large share that waits a little for data after each step gets its share of the time, the waits in which its GPU is
-// kept for it included. The others lose nothing by these. Jobs of equal shares leave their waits to one another, and so do jobs that wait
-// for a large part of their steps.
+// kept for it included. The others lose nothing by these. Jobs of equal shares leave their waits to one another.
 func TestScheduler_GPUIsKeptForAJobThatIsBehind(t *testing.T) {
 	const ms, us = time.Millisecond, time.Microsecond
 	for name, tc := range map[string]struct {
-		shares        []float64 // of the job that waits, and of those that do not
+		first, second float64
 		load, compute time.Duration
-		others        time.Duration // computing
-		held, free    float64       // of the GPU's time
-		followed      bool          // the shares are
+		held, free    float64 // of the GPU's time
 	}{
-		"equal shares":                              {[]float64{1, 1}, 1500 * us, 10 * ms, 10 * ms, .50, 0, true},
-		"three to one":                              {[]float64{3, 1}, 1500 * us, 10 * ms, 10 * ms, .66, .06, true},
-		"nine to one":                               {[]float64{9, 1}, 1500 * us, 10 * ms, 10 * ms, .79, .11, true},
-		"two thirds, eight others":                  {[]float64{16, 1, 1, 1, 1, 1, 1, 1, 1}, 1500 * us, 10 * ms, 10 * ms, .56, .03, false},
-		"waits of half a step are shared":           {[]float64{9, 1}, 5 * ms, 10 * ms, 10 * ms, .50, 0, false},
-		"waits of half a step, the other's is long": {[]float64{9, 1}, 5 * ms, 10 * ms, 100 * ms, .60, .30, true},
-		"waits as long as a step are shared":        {[]float64{9, 1}, 10 * ms, 10 * ms, 10 * ms, .50, 0, false},
+		"equal shares":                       {1, 1, 1500 * us, 10 * ms, .50, 0},
+		"three to one":                       {3, 1, 1500 * us, 10 * ms, .66, .06},
+		"nine to one":                        {9, 1, 1500 * us, 10 * ms, .79, .11},
+		"waits as long as a step are shared": {9, 1, 10 * ms, 10 * ms, .50, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			workers := []*worker{{Job: one("waits", tc.shares[0]), load: tc.load, compute: tc.compute}}
-			total := tc.shares[0]
-			for i, share := range tc.shares[1:] {
-				workers = append(workers, &worker{Job: one(fmt.Sprint(i), share), compute: tc.others})
-				total += share
-			}
-			m := run(t, time.Minute, workers...)
-			all := 0.0
-			for _, w := range workers {
-				all += m.held(string(w.ID))
-			}
+			waits := &worker{Job: one("waits", tc.first), load: tc.load, compute: tc.compute}
+			ready := &worker{Job: one("ready", tc.second), compute: 10 * ms}
+			m := run(t, time.Minute, waits, ready)
 			require.InDelta(t, tc.held, m.held("waits")/60, .02)
-			require.InDelta(t, tc.free, 1-all/60, .02)
+			require.InDelta(t, tc.free, 1-(m.held("waits")+m.held("ready"))/60, .02)
 			kept := m.s.Use(start.Add(m.now))["waits"].Kept.Seconds()
 			require.InDelta(t, tc.free, kept/60, .02, "the GPU is free only where it is kept")
-			if tc.followed {
-				require.InDelta(t, tc.shares[0]/total, (m.held("waits")+kept)/(kept+all), .02)
+			if tc.load < tc.compute {
+				share := tc.first / (tc.first + tc.second)
+				require.InDelta(t, share, (m.held("waits")+kept)/(m.held("waits")+kept+m.held("ready")), .02)
 			}
 		})
 	}
-}
-
-// Jobs load data in a third of their time alone, as on a node without cores for workers. One of them has nearly all of the shares. In its
-// waits the others compute, so that all of them do nearly as much as under processor sharing, where the GPU is never free.
-func TestScheduler_WaitsForDataAreLeftToOthers(t *testing.T) {
-	const ms = time.Millisecond
-	var workers []*worker
-	for i, share := range []float64{.91, .03, .03, .03} {
-		workers = append(workers, &worker{Job: one(fmt.Sprint(i), share), load: 5 * ms, compute: 10 * ms})
-	}
-	m := run(t, time.Minute, workers...)
-	held := 0.0
-	for _, w := range workers {
-		held += m.held(string(w.ID))
-	}
-	require.Greater(t, held/60, .95)
-	require.Greater(t, m.held("0")/60, .48, "it computes every other step")
 }
 
 // Jobs on several GPUs, sets, and jobs that do not stop: each of them is served, and no turn is given twice.
