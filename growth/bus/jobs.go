@@ -131,7 +131,8 @@ const (
 
 // GPUTime is a job's part of the time of its GPUs.
 type GPUTime struct {
-	// Share is the decided fraction of time for which the job has its GPUs. Paused is set if the job waits at other times.
+	// Share is the fraction of time for which the job has its GPUs: in turns what is decided, and its equal part while the jobs there
+	// compute at the same time. Paused is set if the job waits at other times.
 	Share  growth.Share `json:"share"`
 	Paused bool         `json:"paused,omitempty"`
 	// Held is the time in which the job has computed, Waited the time in which it was ready and waited for its turn, both
@@ -153,6 +154,9 @@ type GPUTime struct {
 	// measured speed with those that it holds the turn with at present, relative to computing alone; 0 without such jobs.
 	InSets   growth.Seconds `json:"inSetsSeconds,omitempty"`
 	SetSpeed float64        `json:"setSpeed,omitempty"`
+	// Pace is the job's expected work per second on each of its GPUs, relative to computing alone: Share, or more next to jobs that
+	// leave it gaps. It is absent in samples of earlier releases.
+	Pace growth.Share `json:"pace,omitempty"`
 }
 
 // ETA is when a job is expected to end, if no further job arrives. By which shares depends on the policy: see docs/policies.md.

@@ -186,6 +186,12 @@ func (n *Node) chooseTurns(g *gpuGroup) {
 			j.gpu.set, j.gpu.speed = 0, 1
 		}
 	}
+	for _, j := range g.jobs {
+		j.gpu.part = j.gpu.plain
+		if g.turns {
+			j.gpu.part = j.gpu.share
+		}
+	}
 }
 
 // grantGPU applies a decision to one job.

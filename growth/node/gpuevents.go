@@ -85,10 +85,7 @@ func (n *Node) reportGPU(g gpuGroup, j gpuJob) {
 	t := &j.gpu
 	was := t.paused
 	t.paused = g.turns && j.always == 0
-	now := t.share
-	if !g.turns {
-		now = t.plain
-	}
+	now := t.part
 	if !t.report.since.IsZero() {
 		if was != t.paused || math.Abs(float64(now-t.report.from)) >= float64(noticeableTime) {
 			t.report.changes++
@@ -110,7 +107,7 @@ func (n *Node) summariseGPUTime() {
 		for _, j := range g.jobs {
 			t := &j.gpu
 			r := t.report
-			now := t.share
+			now := t.part
 			if n.jobs[j.pod.Ref.UID] != j.job || r.changes == 0 || n.now.Sub(r.since) < gpuEventPeriod || !noticeablyDiffers(r.from, now) {
 				continue
 			}

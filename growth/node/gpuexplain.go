@@ -45,7 +45,7 @@ func (n *Node) explainGPU(of *job) *GPUExplanation {
 	perStep, _ := t.cost.perStep()
 	e := &GPUExplanation{
 		GPUs:        j.gpus,
-		Share:       t.share,
+		Share:       t.part,
 		Plain:       t.plain,
 		Held:        t.seen.Held,
 		Waited:      t.seen.Waited,

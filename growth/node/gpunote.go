@@ -32,13 +32,9 @@ func (n *Node) annotateGPUShares() {
 	}
 	for _, g := range n.groups {
 		for _, j := range g.jobs {
-			share := j.gpu.plain
-			if g.turns {
-				share = j.gpu.share
-			}
 			for _, pod := range j.pods {
 				if n.jobs[pod.pod.Ref.UID] == pod && !pod.pod.Ended() {
-					n.annotateGPUShare(pod, share)
+					n.annotateGPUShare(pod, j.gpu.part)
 				}
 			}
 		}

@@ -26,11 +26,11 @@ func (in *Inputs) onGPU(t gpuTime) {
 // gpuSample returns what a job's sample has about GPU time.
 func (n *Node) gpuSample(j *job) *bus.GPUTime {
 	t := j.identity().gpu
-	if !n.dividesGPUs() || t.share == 0 {
+	if !n.dividesGPUs() || t.part == 0 {
 		return nil
 	}
 	sample := &bus.GPUTime{
-		Share:       t.share,
+		Share:       t.part,
 		Paused:      t.paused,
 		Held:        t.seen.Held,
 		Waited:      t.seen.Waited,
@@ -44,6 +44,9 @@ func (n *Node) gpuSample(j *job) *bus.GPUTime {
 	}
 	if t.set != 0 && !n.onTrial(j.identity()) {
 		sample.SetSpeed = t.speed
+	}
+	if g, self, ok := n.groupOf(j.identity()); ok {
+		sample.Pace = n.pace(g, self)
 	}
 	return sample
 }
@@ -66,7 +69,7 @@ func (n *Node) gpuState(j *job) *gpuWork {
 // resumeGPU continues with what an earlier coordinator has learned and decided.
 func (j *job) resumeGPU(s *bus.GPUTime, w *workState) {
 	if s != nil {
-		j.gpu.share = s.Share
+		j.gpu.share, j.gpu.part = s.Share, s.Share
 		if s.Paused {
 			j.gpu.report.resume(s.Share, j.arrived)
 		}

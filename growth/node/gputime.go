@@ -11,6 +11,7 @@ import (
 type gpuTime struct {
 	share   growth.Share // decided fraction of time; 0 before the first decision
 	plain   growth.Share // fraction of time under plain sharing
+	part    growth.Share // fraction that the job has: in turns what is decided, else the plain one
 	weight  float64      // as in flowcon.Job
 	changed time.Time
 	paused  bool // the job waits while it does not have the turn

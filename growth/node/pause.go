@@ -222,7 +222,7 @@ func (n *Node) setPause(j *job, pods []*job, level pauseLevel, why string) {
 		p.counted = n.now
 	}
 	if level == stopped {
-		j.gpu.share = 0
+		j.gpu.share, j.gpu.part = 0, 0
 	}
 	for _, pod := range pods {
 		n.announcePause(pod, before)

@@ -204,6 +204,8 @@ func (s *scenario) runGPU(what string, args []string) bool {
 		s.compute(s.duration(args[0]))
 	case "reference":
 		s.reference(args[0])
+	case "sample":
+		s.sampleGPU(args)
 	case "pressure":
 		pressure, err := strconv.ParseFloat(args[0], 64)
 		require.NoError(s.t, err)
@@ -224,6 +226,15 @@ func (s *scenario) reference(name string) {
 	last := e.GPU.Decisions[len(e.GPU.Decisions)-1]
 	s.note("reference %s: fair sharing ends it in %.0f s, with %.0f GPU-seconds left", name,
 		last.Inputs.FairFinish-growth.Seconds(s.now.Sub(last.At).Seconds()), last.Inputs.Remaining.Likely)
+}
+
+// sampleGPU notes what the samples of jobs have about GPU time.
+func (s *scenario) sampleGPU(names []string) {
+	for _, j := range s.node.Jobs() {
+		if slices.Contains(names, j.Pod.Name) {
+			s.note("sample    %s: %s of the time, pace %s", j.Pod.Name, j.GPU.Share, j.GPU.Pace)
+		}
+	}
 }
 
 func (s *scenario) trainsOnGPU(name string, v map[string]string) {

@@ -47,6 +47,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the transcripts in testdata w
 //	unlearned                                        the cluster's model is gone
 //	driver measures                                  the driver measures how long the kernels of each job run
 //	compute 60s                                      60 s pass, with rounds and wake-ups
+//	sample a b                                       note what the samples of a and b have about GPU time
 //	reference a                                      note when fair sharing would end a
 //	pressure 0.5                                     a round in which tasks have waited for a CPU in half of the time
 //	coordinator restarts                             start a new node with the memory of the old one

@@ -35,14 +35,10 @@ func (n *Node) observation(j *job) trial.Observation {
 
 // limitingShare returns the job's share of the resource that limits it: the time of its GPUs where that is divided, else the CPU.
 func (n *Node) limitingShare(j *job) growth.Share {
-	t := &j.identity().gpu
-	switch {
-	case !n.dividesGPUs():
+	if !n.dividesGPUs() {
 		return j.share
-	case t.paused:
-		return t.share
 	}
-	return t.plain
+	return j.identity().gpu.part
 }
 
 // tryBatchSize advances the job's trial. It begins none if the job's user does not permit tuning of the batch size, or no longer.

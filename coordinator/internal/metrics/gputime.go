@@ -29,7 +29,7 @@ type gpuTimes struct {
 }
 
 var (
-	gpuShare = describe("gpu_share_ratio", "Decided part of the time of its GPUs in which a job computes, 0 to 1.")
+	gpuShare = describe("gpu_share_ratio", "Part of the time of its GPUs that a job has, 0 to 1: decided for turns, or equal while the jobs compute at the same time.")
 	gpuHeld  = describe("gpu_held_seconds_total", "Time for which a job had its GPUs, by mode. It computed: alone on them, in a set of jobs that hold the turn together, or shared with other jobs. Or they were kept while it waited for data.", "mode")
 	gpuWait  = describe("gpu_waited_seconds_total", "Time in which a job was ready to compute and waited for its turn.")
 	gpuSpeed = describe("gpu_set_speed_ratio", "Measured speed of a job in the set with which it holds the turn, relative to computing alone.")

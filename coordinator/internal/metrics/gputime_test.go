@@ -33,7 +33,7 @@ trellis_job_gpu_held_seconds_total{mode="shared",namespace="ns",pod="a"} 2
 # HELP trellis_job_gpu_set_speed_ratio Measured speed of a job in the set with which it holds the turn, relative to computing alone.
 # TYPE trellis_job_gpu_set_speed_ratio gauge
 trellis_job_gpu_set_speed_ratio{namespace="ns",pod="a"} 0.8
-# HELP trellis_job_gpu_share_ratio Decided part of the time of its GPUs in which a job computes, 0 to 1.
+# HELP trellis_job_gpu_share_ratio Part of the time of its GPUs that a job has, 0 to 1: decided for turns, or equal while the jobs compute at the same time.
 # TYPE trellis_job_gpu_share_ratio gauge
 trellis_job_gpu_share_ratio{namespace="ns",pod="a"} 0.75
 # HELP trellis_job_gpu_waited_seconds_total Time in which a job was ready to compute and waited for its turn.

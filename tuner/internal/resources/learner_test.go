@@ -314,6 +314,8 @@ func TestLearner_LearnsTheCostOfAStepOnAGPU(t *testing.T) {
 		put(t, node, bus.SampleKey("a"), s)
 		pass(time.Minute)
 		require.InDelta(t, 2, learner.Recommend(s, time.Now()).StepSeconds.Likely, .01, "at its present share")
+		s.GPUTime.Pace = .4
+		require.InDelta(t, 1.25, learner.Recommend(s, time.Now()).StepSeconds.Likely, .01, "next to a job that leaves it gaps")
 		s.Step, s.GPUTime = 12, &bus.GPUTime{Share: .25, Work: 1}
 		put(t, node, bus.SampleKey("a"), s) // its coordinator counts again
 		pass(time.Minute)

@@ -109,11 +109,11 @@ func stepOf(s bus.Sample) peaks.Step {
 	return step
 }
 
-// gpuUse returns which part of the speed of its GPUs a job has. Jobs that hold the turn together slow one another down.
+// gpuUse returns which part of its speed alone a job has.
 func gpuUse(t bus.GPUTime) growth.MilliCPU {
-	share := t.Share
-	if t.SetSpeed > 0 {
-		share *= growth.Share(min(t.SetSpeed, 1))
+	pace := t.Pace
+	if pace <= 0 {
+		pace = t.Share
 	}
-	return min(max(share, 0), 1).Of(growth.Core)
+	return min(max(pace, 0), 1).Of(growth.Core)
 }

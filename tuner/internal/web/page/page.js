@@ -88,13 +88,14 @@ function loaders(sample, advice) {
   return make("td", { class: "n" + (advised !== "–" && advised !== applied ? " pending" : "") }, `${advised} / ${applied}`);
 }
 
-// gpuTime shows the decided part of the GPU's time, and what the job had of the last interval.
+// gpuTime shows which part of the GPU's time a job has, what it did in the last interval, and its speed next to jobs that leave it gaps.
 function gpuTime(time) {
   if (!time) return make("td", {}, "–");
   const computed = `computed ${percent(time.heldShare)}${time.measured ? "" : " (assumed)"}`;
   return make("td", {}, percent(time.share), bar(time.share, 1),
     make("small", { title: "in the last interval; a job that is not paused computes at the same time as others" },
-      computed, make("br"), time.paused ? `waited ${percent(time.waitedShare)}` : "not paused"));
+      computed, make("br"), time.paused ? `waited ${percent(time.waitedShare)}` : "not paused",
+      ...(time.pace > time.share + 0.05 ? [make("br"), `${percent(time.pace)} of its speed alone`] : [])));
 }
 
 // lateness words by how much a job is expected to end after its deadline.
