@@ -14,7 +14,7 @@ function make(tag, attributes, ...children) {
 
 const cores = milli => (milli / 1000).toFixed(2);
 const memory = mib => mib >= 1024 ? (mib / 1024).toFixed(mib % 1024 ? 1 : 0) + " GiB" : mib + " MiB";
-const short = uuid => uuid.length > 16 ? "…" + uuid.slice(-12) : uuid;
+const short = uuid => uuid.length > 12 ? "…" + uuid.slice(-8) : uuid;
 const number = x => x === 0 ? "0" : Math.abs(x) >= 1e-3 && Math.abs(x) < 1e5 ? x.toPrecision(4) : x.toExponential(2);
 const percent = share => `${Math.round(100 * (share || 0))}%`;
 const bar = (value, max) => make("progress", { value: Math.min(value, max), max: Math.max(max, 1e-9) });
@@ -93,9 +93,9 @@ function gpuTime(time) {
   if (!time) return make("td", {}, "–");
   const computed = `computed ${percent(time.heldShare)}${time.measured ? "" : " (assumed)"}`;
   return make("td", {}, percent(time.share), bar(time.share, 1),
-    make("small", { title: "in the last interval; a job that is not paused computes at the same time as others" },
+    make("small", { title: "in the last interval; a job that is not paused computes at the same time as others; speed: relative to computing alone" },
       computed, make("br"), time.paused ? `waited ${percent(time.waitedShare)}` : "not paused",
-      ...(time.pace > time.share + 0.05 ? [make("br"), `${percent(time.pace)} of its speed alone`] : [])));
+      ...(time.pace > time.share + 0.05 ? [make("br"), `speed ${percent(time.pace)}`] : [])));
 }
 
 // lateness words by how much a job is expected to end after its deadline.
@@ -136,11 +136,12 @@ function localTime(text, day) {
 
 // ends shows when a job is expected to end, the interval in which 80 % of such jobs end, and the status of its deadline.
 function ends(eta, deadline, elsewhere) {
-  if (!eta) return make("td", {}, "–", dueBy(deadline, elsewhere));
+  if (!eta) return make("td", { class: "ends" }, "–", dueBy(deadline, elsewhere));
   const utc = `${eta.likely}, 80 %: ${eta.low} – ${eta.high}`;
-  return make("td", { title: `UTC: ${utc}; if no further job arrives, for the shares that docs/policies.md describes under Expected ends` },
+  return make("td", { class: "ends", title: `UTC: ${utc}; if no further job arrives, for the shares that docs/policies.md describes under Expected ends` },
     localTime(eta.likely, new Date()),
-    make("small", {}, `80 %: ${localTime(eta.low, new Date(eta.likely))} – ${localTime(eta.high, new Date(eta.likely))}`), dueBy(deadline, elsewhere));
+    make("small", {}, make("span", {}, `80 %: ${localTime(eta.low, new Date(eta.likely))}`), " – ",
+      make("span", {}, localTime(eta.high, new Date(eta.likely)))), dueBy(deadline, elsewhere));
 }
 
 // requests shows what a job should request, with the interval of its peak; nothing if that is unknown.
