@@ -20,7 +20,7 @@ One file, standard library only, Python 3.8 or newer. It is mounted into the con
 is the coordinator of the node, at the other end of the socket. Without an agent, training continues unchanged.
 
 Jobs that share a GPU compute in turns. A job waits for its turn in step(), or when its next batch is ready. It gives the GPU
-up while timed() waits for data, and where it says so:
+up while timed() waits for data, which it loads ahead of its turn, and where it says so:
 
         with gpushare.idle():                  # evaluation on the CPU, a checkpoint
             ...
@@ -778,6 +778,7 @@ class _Turns:
         self._idle = 0              # open idle() contexts
         self._wait = 0.0            # mean wait for data on a drained GPU
         self._hidden = 0            # long waits since then, each with work queued on the GPU
+        self._loads = False         # the trainer has asked for data since the last step
         self._warned = False
         self._alarm = _Alarm()
         self._waiting = False       # for the turn
@@ -800,8 +801,13 @@ class _Turns:
         return self._socket is not None
 
     def boundary(self, number, count, last, urgent):
-        """A step is done: wait here if another job has the turn. Returns whether it has waited."""
+        """A step is done: wait here if another job has the turn. Returns whether it has waited.
+
+        A job that gives up the GPU for its data stops there instead, and waits for the turn with its next batch: so it loads while others
+        compute. If it makes another step first, it waits here.
+        """
         with self._lock:
+            loads, self._loads = self._loads, False
             self._number, self._steps = number, self._steps + count
             thread = threading.get_ident()
             self._trainer = thread if self._trainer in (None, thread) else False
@@ -816,7 +822,7 @@ class _Turns:
                 self._leave(IDLE)   # the job saves and ends, without another turn
                 return False
             self._finished = False
-            if self._state == OPEN and (self._hold or number < self._after or urgent()):
+            if self._state == OPEN and (self._hold or number < self._after or urgent() or loads and self._awaits_data()):
                 return False
             self._leave(CLOSED)
             self._await(urgent)
@@ -829,7 +835,8 @@ class _Turns:
         """
         with self._lock:
             trains = self._trainer == threading.get_ident()
-            if trains and (first or self._finished or self._wait > IDLE_WAIT or self._hidden >= IDLE_PROBE):
+            self._loads = self._loads or trains
+            if trains and (first or self._finished or self._awaits_data()):
                 self._leave_idle()
             return trains and self._finished
 
@@ -979,6 +986,10 @@ class _Turns:
     def _leave_idle(self):
         if self._sequence is not None and self._state == OPEN and not self._ranks:
             self._leave(IDLE)
+
+    def _awaits_data(self):
+        """Whether the job gives up the GPU for its data: its waits are long, or one of them is to be measured."""
+        return not self._ranks and (self._wait > IDLE_WAIT or self._hidden >= IDLE_PROBE)
 
     def _learn(self, wait):
         """Add a wait for data to the mean. It does not count while the GPU may still work on the last step."""

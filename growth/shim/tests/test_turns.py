@@ -377,6 +377,31 @@ class Idle(TurnTest):
         self.assertGreater(states.count("idle"), 20)
         self.assertEqual(states.count("idle"), states.count("closed"))
 
+    def revoked(self, steps):
+        """The states of a job that waits for its data, from the end of its turn, before the steps of a batch, to its next batch."""
+        states, peer = [], self.gated()
+        self.serve(peer, states)
+
+        def data():
+            for number in range(25):
+                time.sleep(0.005)
+                yield number
+        for number in self.job.timed(data()):
+            if number == 21:
+                return states[before:]
+            if number == 20:
+                before = len(states)
+                self.turn(peer, hold=False)
+                Boundaries.wait_for_line(self)
+            for _ in range(steps):
+                self.job.step()
+
+    def test_job_whose_turn_has_ended_loads_its_next_batch_before_it_waits(self):
+        self.assertEqual(self.revoked(steps=1), ["idle", "closed"])
+
+    def test_job_that_makes_another_step_of_the_same_batch_waits_there(self):
+        self.assertEqual(self.revoked(steps=2), ["closed", "idle", "closed"])
+
     def test_job_whose_data_is_ready_is_idle_at_the_beginning_only(self):
         self.job._clock = lambda: 1.0   # on a busy machine, a wait takes long though the data is ready
         self.assertEqual(self.iterate(0), ["idle", "closed"])
