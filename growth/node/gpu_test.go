@@ -170,5 +170,5 @@ func TestReadMeasured_LosesNoTimeOfLateRecords(t *testing.T) {
 func TestLimitingShare(t *testing.T) {
 	j := &job{share: .2, gpu: gpuTime{share: .7, part: .5}}
 	require.Equal(t, growth.Share(.2), (&Node{}).limitingShare(j), "the CPU is divided")
-	require.Equal(t, growth.Share(.5), (&Node{computes: true}).limitingShare(j), "the part of the GPU, whatever is decided for turns")
+	require.Equal(t, growth.Share(.5), (&Node{computes: true}).limitingShare(j), "the part of the GPU that it has, also if another one is decided for turns")
 }

@@ -988,7 +988,7 @@ class _Turns:
             self._leave(IDLE)
 
     def _awaits_data(self):
-        """Whether the job gives up the GPU for its data: its waits are long, or one of them is to be measured."""
+        """Whether the job gives up the GPU for its data: its waits are long, or the next one will be measured."""
         return not self._ranks and (self._wait > IDLE_WAIT or self._hidden >= IDLE_PROBE)
 
     def _learn(self, wait):
