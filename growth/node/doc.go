@@ -43,7 +43,7 @@
 //
 // Jobs with gaps do more at the same time than in turns. Their speeds are measured (gpuspeeds.go): of all jobs of a group
 // before they take turns (gpuprobe.go), and of pairs in trials (gputrials.go). Jobs that are faster so hold the turn as a set,
-// or take no turns (gpusets.go, package corun).
+// or take no turns (gpusets.go, package corun). What a job gets done so, relative to computing alone, is its pace (gpupace.go).
 //
 // # Jobs of several processes and pods
 //

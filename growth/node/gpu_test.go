@@ -168,7 +168,11 @@ func TestReadMeasured_LosesNoTimeOfLateRecords(t *testing.T) {
 
 // A batch size is judged by the part of the resource that limits the job.
 func TestLimitingShare(t *testing.T) {
-	j := &job{share: .2, gpu: gpuTime{share: .7, part: .5}}
+	j := &job{share: .2, gpu: gpuTime{share: .7, plain: .5}}
 	require.Equal(t, growth.Share(.2), (&Node{}).limitingShare(j), "the CPU is divided")
-	require.Equal(t, growth.Share(.5), (&Node{computes: true}).limitingShare(j), "the part of the GPU that it has, also if another one is decided for turns")
+	divides := &Node{computes: true}
+	j.gpu.setPart(false)
+	require.Equal(t, growth.Share(.5), divides.limitingShare(j), "all compute at the same time")
+	j.gpu.setPart(true)
+	require.Equal(t, growth.Share(.7), divides.limitingShare(j), "jobs take turns")
 }

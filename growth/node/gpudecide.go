@@ -187,10 +187,7 @@ func (n *Node) chooseTurns(g *gpuGroup) {
 		}
 	}
 	for _, j := range g.jobs {
-		j.gpu.part = j.gpu.plain
-		if g.turns {
-			j.gpu.part = j.gpu.share
-		}
+		j.gpu.setPart(g.turns)
 	}
 }
 
