@@ -198,3 +198,28 @@ func FuzzChoose(f *testing.F) {
 		require.GreaterOrEqual(t, c.Work, 1-1e-6)
 	})
 }
+
+// Speeds are relative to computing alone: a job whose steps alone take half as long as was thought is half as fast next to others.
+func TestCorrect(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	table := corun.Table{Now: now}
+	table.Add("a", []corun.Kind{"old"}, .8, 10)
+	table.Now = now.Add(time.Minute)
+	table.Add("a", []corun.Kind{"b"}, .8, 10)
+	table.Add("b", []corun.Kind{"a"}, .8, 10)
+	before, added := table.Entries[1].Speed.Deviation, table.Added
+	for _, factor := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		table.Correct("a", factor, now)
+	}
+	table.Correct("a", .5, now.Add(time.Second))
+	var means []float64
+	for _, e := range table.Entries {
+		means = append(means, e.Speed.Mean)
+	}
+	require.InDeltaSlice(t, []float64{.8, .4, .8}, means, 1e-9, "only what was measured since then, and only this job's speed")
+	require.InDelta(t, before/2, table.Entries[1].Speed.Deviation, 1e-9)
+	require.Equal(t, added+1, table.Added, "it is published again")
+	table.Correct("a", 9, now)
+	require.Equal(t, 1.0, table.Entries[1].Speed.Mean)
+	require.True(t, table.Valid())
+}

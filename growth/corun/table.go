@@ -160,6 +160,21 @@ func (t *Table) Doubt(kind Kind) {
 	}
 }
 
+// Correct multiplies the speeds of jobs of a kind that were measured since some time, because their speed alone is another one.
+func (t *Table) Correct(own Kind, factor float64, since time.Time) {
+	if !(factor > 0) || math.IsInf(factor, 1) {
+		return
+	}
+	for i := range t.Entries {
+		if e := &t.Entries[i]; e.Own == own && !e.At.Before(since) {
+			corrected := min(max(factor*e.Speed.Mean, least), 1)
+			e.Speed.Deviation *= corrected / e.Speed.Mean
+			e.Speed.Mean = corrected
+			t.Added++
+		}
+	}
+}
+
 // Valid reports whether all entries of a decoded table are possible.
 func (t *Table) Valid() bool {
 	return len(t.Entries) <= maxEntries && !slices.ContainsFunc(t.Entries, func(e Entry) bool {

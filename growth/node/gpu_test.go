@@ -171,8 +171,8 @@ func TestLimitingShare(t *testing.T) {
 	j := &job{share: .2, gpu: gpuTime{share: .7, plain: .5}}
 	require.Equal(t, growth.Share(.2), (&Node{}).limitingShare(j), "the CPU is divided")
 	divides := &Node{computes: true}
-	j.gpu.setPart(false)
+	j.gpu.part = gpuGroup{}.partOf(gpuJob{job: j})
 	require.Equal(t, growth.Share(.5), divides.limitingShare(j), "all compute at the same time")
-	j.gpu.setPart(true)
+	j.gpu.part = gpuGroup{turns: true}.partOf(gpuJob{job: j})
 	require.Equal(t, growth.Share(.7), divides.limitingShare(j), "jobs take turns")
 }

@@ -11,6 +11,15 @@ import (
 // probeLimit bounds this time if their steps are long.
 const clockTime = time.Second
 
+// clock is the last time at which the jobs of a group took turns so that their speeds alone were measured.
+type clock struct {
+	jobs  []growth.PodUID
+	began time.Time
+	wait  time.Duration // from then until they are measured again, if they compute at the same time
+	// before has the cost of a step of each job whose speed alone is measured again at present, as it was measured before.
+	before map[growth.PodUID]stepCost
+}
+
 // clockJobs reports whether each job of a group, which would take turns, should have some for a while, because the speeds alone
 // of fewer than two of them are known. By the policy's shares most of them would hardly compute, and it would stay unknown for
 // long that they do more at the same time.
@@ -21,7 +30,7 @@ func (n *Node) clockJobs(g *gpuGroup) bool {
 	case g.clockedJobs() == len(jobs), g.clockedJobs() >= 2 && !began:
 		return false
 	case !began:
-		n.clocks[g.gpus[0]] = probe{jobs: jobs, began: n.now}
+		n.clocks[g.gpus[0]] = clock{jobs: jobs, began: n.now}
 	case n.now.Sub(last.began) >= probeLimit:
 		return false
 	}
@@ -36,6 +45,15 @@ func (g gpuGroup) turnShare(j gpuJob) growth.Share {
 		return j.gpu.share
 	}
 	return min(j.gpu.plain, j.bound())
+}
+
+// partOf returns the part of its GPUs that a job has. Jobs that do not take turns have what plain sharing gives them, also if another
+// part is decided.
+func (g gpuGroup) partOf(j gpuJob) growth.Share {
+	if g.turns {
+		return g.turnShare(j)
+	}
+	return j.gpu.plain
 }
 
 // clockedJobs counts the jobs whose speeds alone are known.

@@ -174,11 +174,13 @@ func (n *Node) grantGroup(g *gpuGroup, d division, why string) {
 
 // chooseTurns decides whether the jobs of a group take turns, all or as sets, or compute at the same time.
 func (n *Node) chooseTurns(g *gpuGroup) {
+	n.endReclock(*g)
 	pays, together := n.chooseSets(g)
 	defer func() { n.logTurns(*g) }()
-	g.together, g.probed, g.clocking = together, false, false
-	g.turns = (g.gains || pays) && !together
-	if g.turns && n.probePlain(g) {
+	g.clocking = together && g.gains && n.reclock(g)
+	g.together, g.probed = together && !g.clocking, false
+	g.turns = (g.gains || pays) && !g.together
+	if g.turns && !g.clocking && n.probePlain(g) {
 		g.probed, g.turns = true, false
 	}
 	if g.clocking {
@@ -187,7 +189,7 @@ func (n *Node) chooseTurns(g *gpuGroup) {
 		}
 	}
 	for _, j := range g.jobs {
-		j.gpu.setPart(g.turns)
+		j.gpu.part = g.partOf(j)
 	}
 }
 

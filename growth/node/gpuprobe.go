@@ -114,6 +114,7 @@ func (n *Node) endProbes() {
 	for i := range n.groups {
 		if g := &n.groups[i]; g.gains || g.probed || g.clocking {
 			n.chooseTurns(g)
+			n.reportGroup(*g)
 		}
 	}
 	n.sendTurns()

@@ -53,14 +53,6 @@ type gpuTime struct {
 	note      gpuNote
 }
 
-// setPart sets the part that the job has. Jobs that do not take turns have what plain sharing gives them, also if another part is decided.
-func (t *gpuTime) setPart(turns bool) {
-	t.part = t.plain
-	if turns {
-		t.part = t.share
-	}
-}
-
 // recentUse has the fractions of the last interval in which a job computed, and waited for its turn. They are assumptions
 // unless measured is set.
 type recentUse struct {

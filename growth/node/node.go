@@ -61,7 +61,7 @@ type Node struct {
 	trialTime       time.Duration               // lost by trials
 	turnTime        time.Duration               // time in which jobs took turns
 	probes          map[growth.GPU]probe        // by the first GPU of a group
-	clocks          map[growth.GPU]probe        // likewise, the last equal turns
+	clocks          map[growth.GPU]clock        // likewise
 	probesDue       time.Time                   // when the present probes end; zero if there are none
 	triedAt         map[[2]corun.Kind]time.Time // pairs that could not be measured
 	speedsPublished int                         // speeds.Added at the last publication
@@ -86,7 +86,7 @@ func New(config Config) *Node {
 		jobs:         map[growth.PodUID]*job{},
 		assignments:  map[growth.PodUID]*assignment{},
 		probes:       map[growth.GPU]probe{},
-		clocks:       map[growth.GPU]probe{},
+		clocks:       map[growth.GPU]clock{},
 		invalid:      map[growth.PodUID]string{},
 		unknown:      map[growth.PodUID]string{},
 		slots:        slots{owners: map[string]growth.PodUID{}, wanted: map[string]growth.PodUID{}, last: map[string]service{}},
