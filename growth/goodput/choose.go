@@ -14,7 +14,7 @@ const (
 	minGain   = 0.02
 	minReturn = 0.03
 	// earlyPoints is the number of measured sizes below which a prediction for twice the size may err by earlyError: a line through two
-	// points with errors of 2.5 %. A size that may be better by minGain is measured then.
+	// points with errors of 2.5 %. A size that may be better by minGain is measured then. See possible.
 	earlyPoints, earlyError = 4, 0.04
 	// minIntervals is the number of intervals at the present size before another one is chosen.
 	minIntervals = 4
@@ -81,8 +81,8 @@ func (s State) targets(c curve, now Value) []Value {
 	var targets []Value
 	for _, b := range s.candidates() {
 		v := s.value(c, b)
-		if most := now.Goodput * (1 + minGain); !v.Measured && len(points) < earlyPoints && v.Goodput < most && v.Goodput*(1+earlyError) >= most {
-			v.Goodput = most
+		if least := now.Goodput * (1 + minGain); !v.Measured && v.Goodput < least && possible(v, now, len(points)) >= least {
+			v.Goodput = least
 		}
 		least := minGain
 		if v.Measured {
@@ -106,6 +106,18 @@ func (s State) targets(c curve, now Value) []Value {
 	}
 	slices.SortStableFunc(targets, func(a, b Value) int { return cmp.Compare(b.Goodput, a.Goodput) })
 	return targets
+}
+
+// possible returns the most goodput that a size may have which was not measured, while few were. One measured size does not say what part
+// of a step is fixed: of a smaller one a step may be shorter in proportion.
+func possible(v, now Value, measured int) growth.PerSecond {
+	switch {
+	case measured >= earlyPoints:
+		return v.Goodput
+	case measured == 1 && v.Batch < now.Batch:
+		return now.Goodput * growth.PerSecond(v.Efficiency/now.Efficiency)
+	}
+	return v.Goodput * (1 + earlyError)
 }
 
 // wayTo returns the next size on the way to one that was not measured: the size itself if it is at most twice or half the present

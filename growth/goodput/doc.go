@@ -31,7 +31,8 @@
 // State.Options are the sizes that a job can change to: within the declared range, at most twice or half the present size or else
 // measured before, with the memory that they are predicted to need. At most MaxPoints sizes are measured. The first one
 // with F = c·b as the prior gives the next; from then on the step time of a size that was not measured follows from its neighbours.
-// While few sizes are measured, one that may be better within the error of the prediction is measured too.
+// While few sizes are measured, one that may be better within the error of the prediction is measured too. After the first size that is
+// a smaller one which would be better if no part of a step were fixed.
 // The search is a local one: it does not cross a range of sizes that are worse.
 //
 // Together chooses for all jobs of connected GPUs at once: the memory of each GPU is limited, and so is the sum of the step times of

@@ -82,9 +82,16 @@ func (n Noise) Scale() (low, high float64) {
 	if n.Comparisons < minComparisons || !n.valid() || n.Weight < 1 {
 		return 0, math.Inf(1)
 	}
-	spread := math.Sqrt(max(0, n.Squares-n.Signal*n.Signal) / n.Weight)
+	spread := math.Sqrt(max(0, n.Squares-n.Signal*n.Signal) / n.independent())
 	variance := max(0, n.Variance)
 	return ratio(variance, n.Signal+spread), ratio(variance, n.Signal-spread)
+}
+
+// independent returns the number of comparisons of equal weight whose mean is as certain as the weighted one: the square of the sum of
+// the weights over the sum of their squares.
+func (n Noise) independent() float64 {
+	oldest := max(0, 1-n.Weight*(1-decay)) // the weight of the first comparison
+	return (1 - oldest) / (1 + oldest) * (1 + decay) / (1 - decay)
 }
 
 // Known reports whether the noise scale is known.

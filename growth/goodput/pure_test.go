@@ -30,6 +30,25 @@ func TestNoise_EstimatesTheScale(t *testing.T) {
 	}
 }
 
+// The interval is the estimate of |G|² plus and minus its standard error, which contains 68 % of the true values. The spread of the
+// measured |G|² is that of normal noise in many dimensions, and tr(Σ) is known.
+func TestNoise_TheIntervalIsOneStandardErrorWide(t *testing.T) {
+	const runs = 500
+	contained := 0
+	for seed := range uint64(runs) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		var n goodput.Noise
+		for range 300 {
+			signal := 1 + .8*random.NormFloat64() // of a comparison of 32 with 64 samples, with tr(Σ) = 100
+			n = n.Add(goodput.Comparison{Count: 1, Small: 32, SmallSquared: signal + 100./32, Large: 64, LargeSquared: signal + 100./64})
+		}
+		if low, high := n.Scale(); low <= 100 && 100 <= high {
+			contained++
+		}
+	}
+	require.InDelta(t, .68, float64(contained)/runs, .05)
+}
+
 func TestNoise_IsUnknownAtFirst(t *testing.T) {
 	n := goodput.Noise{}
 	for range 7 {
