@@ -21,8 +21,6 @@ const (
 	crowding = 0.2
 	// pseudo is the number of observations that the prior variances count for.
 	pseudo = 4
-	// correlation is that of the errors of the pairs in a set.
-	correlation = 0.5
 	// rounds is the number of rounds of coordinate descent, outlier the residual, in standard deviations, beyond which an
 	// entry has only a linear influence (Huber).
 	rounds, outlier = 30, 2
@@ -174,25 +172,27 @@ func kindsOf(members []Member) []Kind {
 
 // unseen returns the distribution for a pair that was not measured, with the usual activities of its kinds.
 func (f *fit) unseen(i, k kindEffects) normal {
+	scale, common := square(f.pairScale), f.contention.variance+i.sensitivity.variance
 	return normal{
 		mean:     f.base + f.contention.mean + math.Log(i.activity*k.activity) + i.sensitivity.mean + k.pressure.mean,
-		variance: square(f.pairScale) * (f.contention.variance + i.sensitivity.variance + k.pressure.variance + f.pair),
+		variance: scale * (common + k.pressure.variance + f.pair),
+		common:   scale * common,
 	}
 }
 
-// together adds up the excesses of pairs. It sorts them, so the sum is the same in any order.
+// together adds up the excesses of the pairs of a job. It sorts them, so the sum is the same in any order.
 func (f *fit) together(pairs []normal) normal {
 	slices.SortFunc(pairs, func(a, b normal) int { return cmp.Or(cmp.Compare(a.mean, b.mean), cmp.Compare(a.variance, b.variance)) })
 	largest := pairs[len(pairs)-1].mean
-	var total, deviations, variances float64
+	var total, common, own float64 // deviations that add up, and variances that do
 	for _, p := range pairs {
 		part := math.Exp(p.mean - largest)
 		total += part
-		deviations += part * math.Sqrt(p.variance)
-		variances += square(part) * p.variance
+		common += part * math.Sqrt(p.common)
+		own += square(part) * (p.variance - p.common)
 	}
 	crowd := math.Log(float64(len(pairs)))
-	variance := (correlation*square(deviations) + (1-correlation)*variances) / square(total)
+	variance := (square(common) + own) / square(total)
 	return normal{
 		mean:     largest + math.Log(total) + crowd*f.crowding.mean,
 		variance: square(f.setScale) * (variance + f.set + square(crowd)*f.crowding.variance),

@@ -82,8 +82,9 @@ func PredictionOf(speed, deviation float64) Prediction {
 // Cautious returns the mean plus one standard deviation.
 func (p Prediction) Cautious() growth.Slowdown { return p.Mean + p.Deviation }
 
-// normal is a normal distribution of the logarithm of an excess: the excess of a slowdown is the slowdown minus one.
-type normal struct{ mean, variance float64 }
+// normal is a normal distribution of the logarithm of an excess: the excess of a slowdown is the slowdown minus one. common is the part of
+// the variance that all pairs of the same job have in common: of the contention of the cluster and of the job's sensitivity.
+type normal struct{ mean, variance, common float64 }
 
 // maxSpread bounds the variance of a prediction, whose expected value grows exponentially with it.
 const maxSpread = 1
@@ -105,5 +106,5 @@ func (n normal) slowdown() Prediction {
 func (n normal) given(e entry) normal {
 	value, variance := e.logarithm(n.mean)
 	gain := n.variance / (n.variance + variance)
-	return normal{mean: n.mean + gain*(value-n.mean), variance: n.variance * (1 - gain)}
+	return normal{mean: n.mean + gain*(value-n.mean), variance: n.variance * (1 - gain), common: n.common * square(1-gain)}
 }
