@@ -120,6 +120,8 @@ type Job struct {
 	Pod      growth.PodRef
 	Category growth.Category
 	Share    growth.Share
+	// Usable is the most CPU that the job can use, as the policy harmless has learned; 0 if it is unknown.
+	Usable growth.MilliCPU
 	// GPUMemory is what the job has used on each GPU at most; nil if that is unknown.
 	GPUMemory *bus.GPUMemory
 	// GPU is the job's part of the time of its GPUs; nil where that is not divided. Of the pods of a gang only the one that
@@ -132,6 +134,7 @@ func (n *Node) Jobs() []Job {
 	jobs := make([]Job, 0, len(n.jobs))
 	for _, j := range n.sorted() {
 		summary := Job{Pod: j.pod.Ref, Category: j.category, Share: j.share, GPUMemory: j.gpuMemoryPeak()}
+		summary.Usable = n.usable(fairfinish.Job{ID: j.pod.Ref.UID})
 		if j.identity() == j {
 			summary.GPU = n.gpuSample(j)
 		}

@@ -17,6 +17,8 @@ type Records struct {
 	Reservations map[growth.PodUID]bus.Reservation
 	// Bound are the running pods that were bound to the node with GPUs, from the API server.
 	Bound map[growth.PodUID]BoundPod
+	// CPU is what the jobs of the node can use together; 0 if it is unknown.
+	CPU growth.MilliCPU
 	// Jobs is nil if nothing is known about jobs.
 	Jobs Jobs
 }
@@ -27,6 +29,8 @@ type Jobs interface {
 	Sample(pod growth.PodUID) (bus.Sample, bool)
 	// Kind returns the kind of a job, empty if it is unknown.
 	Kind(pod growth.PodUID) interference.Kind
+	// RequestedCPU returns the CPU request of a pod, 0 if it is unknown.
+	RequestedCPU(pod growth.PodUID) growth.MilliCPU
 }
 
 // BoundPod has the GPUs of a bound pod, from its annotation, and its request, from its spec.
@@ -40,6 +44,7 @@ func NewNode(name growth.NodeName, records Records) Node {
 	n := Node{
 		Name: name,
 		Unit: records.Inventory.Unit,
+		CPU:  records.CPU,
 		GPUs: make([]GPU, 0, len(records.Inventory.GPUs)),
 	}
 	for i, g := range records.Inventory.GPUs {
@@ -64,6 +69,7 @@ func NewNode(name growth.NodeName, records Records) Node {
 				Memory:   share.Memory,
 				Kind:     job.Kind,
 				Growth:   growthPerGPU(job.Growth, len(held)),
+				CPU:      job.CPU / growth.MilliCPU(len(held)),
 				Activity: job.Activity,
 				Category: job.Category,
 				Left:     job.Left,
@@ -160,19 +166,22 @@ func sumByGPU(lists ...[]growth.GPUShare) []growth.GPUShare {
 	return sums
 }
 
-// observedJob returns a job's kind, growth, activity, category and time left. A job without a report counts as new, with unknown
+// observedJob returns a job's kind, growth, CPU, activity, category and time left. A job without a report counts as new, with unknown
 // activity.
 func observedJob(jobs Jobs, pod growth.PodUID) Resident {
 	job := Resident{Growth: NewJobGrowth}
 	if jobs == nil {
 		return job
 	}
-	job.Kind = jobs.Kind(pod)
+	job.Kind, job.CPU = jobs.Kind(pod), jobs.RequestedCPU(pod)
 	s, ok := jobs.Sample(pod)
 	if !ok {
 		return job
 	}
 	job.Left = LeftOf(s)
+	if cpu := CPUOf(s); cpu > 0 {
+		job.CPU = cpu
+	}
 	if !s.Reported {
 		return job
 	}

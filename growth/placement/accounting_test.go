@@ -99,14 +99,14 @@ func TestNode_OverCommitted(t *testing.T) {
 func TestNewNode_UsesTheLastSample(t *testing.T) {
 	samples := map[growth.PodUID]bus.Sample{
 		"silent":     {},
-		"busy":       {Reported: true, Growth: 0.4, StepSeconds: 2, LoadSeconds: 0.5, Category: growth.Watching},
+		"busy":       {Reported: true, Growth: 0.4, StepSeconds: 2, LoadSeconds: 0.5, Category: growth.Watching, CPUUsed: 300},
 		"converged":  {Reported: true, Growth: 0},
 		"invalid":    {Reported: true, Growth: 17, StepSeconds: 1, LoadSeconds: 30, ETA: &bus.ETA{Left: new(growth.Seconds(-7))}},
 		"ends":       {ETA: &bus.ETA{Left: new(growth.Seconds(30))}},
 		"by a clock": {ETA: &bus.ETA{ETA: gpushare.ETA{Likely: time.Now()}}},
 	}
 	for pod, want := range map[growth.PodUID]placement.Resident{
-		"unknown": {Growth: 1}, "silent": {Growth: 1}, "busy": {Growth: 0.4, Activity: 0.75, Category: growth.Watching},
+		"unknown": {Growth: 1}, "silent": {Growth: 1}, "busy": {Growth: 0.4, Activity: 0.75, Category: growth.Watching, CPU: 300},
 		"converged": {Growth: 0}, "invalid": {Growth: 1, Activity: 0.02}, "ends": {Growth: 1, Left: 30}, "by a clock": {Growth: 1},
 	} {
 		n := placement.NewNode("n", placement.Records{
@@ -120,6 +120,10 @@ func TestNewNode_UsesTheLastSample(t *testing.T) {
 			}}},
 			Jobs: fakeJobs(samples),
 		})
+		if want.CPU == 0 {
+			want.CPU = growth.Core // what the pod requests
+		}
+		want.CPU /= 2
 		want.Pod, want.Kind, want.Memory, want.Growth = pod, kindOf(pod), 1, want.Growth/2 // half of it on each of two GPUs
 		require.Equal(t, []placement.Resident{want}, n.GPUs[0].Residents, string(pod))
 	}
@@ -131,5 +135,7 @@ type fakeJobs map[growth.PodUID]bus.Sample
 func (j fakeJobs) Sample(pod growth.PodUID) (bus.Sample, bool) { s, ok := j[pod]; return s, ok }
 
 func (j fakeJobs) Kind(pod growth.PodUID) interference.Kind { return kindOf(pod) }
+
+func (j fakeJobs) RequestedCPU(growth.PodUID) growth.MilliCPU { return growth.Core }
 
 func kindOf(pod growth.PodUID) interference.Kind { return interference.KindOf("ns", string(pod)) }

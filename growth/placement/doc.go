@@ -23,12 +23,15 @@
 //
 // The policy "growth" scores a GPU by the growth that the new job has there, less what the jobs on it lose:
 //
-//	score(g)   = 1 / (1 + (slowdown(new) − 1) · mean_{j∈S} present(j)) − Σ_{j∈S} growth(j) · present(j) · (1 − 1/slower(j))
+//	score(g)   = 1 / (1 + (slowdown(new) − 1) · mean_{j∈S} present(j)) / short − Σ_{j∈S} growth(j) · present(j) · (1 − 1/slower(j))
+//	                − Σ_{j∈N} growth(j) · present(j) · (1 − shorter)
 //
-//	S           the jobs on GPU g
+//	S, N        the jobs on GPU g, and those on its node
 //	growth(j)   growth of job j, 0..1; 1 for a new job, which has all of its training ahead
 //	slowdown(j) step time of j on the shared GPU over its step time alone, ≥ 1
 //	slower(j)   the same over its step time before the new job came
+//	short       the CPU that the jobs of the node can use with the new one, over what it has, ≥ 1; 1 where it is unknown
+//	shorter     the same without the new job, over short
 //	present(j)  part of the new job's stay in which j is there too: 1 if it is unknown when j ends
 //
 // A new job is charged only for what it changes. The growth that running jobs lose to one another is not part of its

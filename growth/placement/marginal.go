@@ -21,13 +21,14 @@ func (p MarginalGrowth) Score(g GPU, job Newcomer) Score {
 	return Score(float64(gain-loss) * float64(job.Count))
 }
 
-// Change returns the growth of the new job on the GPU, the growth that the jobs on it would lose, and how many of these are expected to
-// end during the stay of the new job.
+// Change returns the growth of the new job on the GPU, the growth that the jobs on it would lose, with the GPU's part of what all jobs of
+// the node lose by its CPU, and how many of those on the GPU are expected to end during the stay of the new job.
 func (p MarginalGrowth) Change(g GPU, job Newcomer) (gain, loss growth.Growth, ending int) {
 	var room [typicalJobs]interference.Member
 	c := newCrowd(room[:0], g, job)
 	step := c.newcomer(p.Model).Mean
-	stay := p.Stay * growth.Seconds(step)
+	short := job.CPU.slowdown()
+	stay := p.Stay * growth.Seconds(step*short)
 	var present growth.Share // summed over the residents
 	for i, r := range g.Residents {
 		before, after := c.resident(p.Model, i)
@@ -43,7 +44,7 @@ func (p MarginalGrowth) Change(g GPU, job Newcomer) (gain, loss growth.Growth, e
 	if n := len(g.Residents); n > 0 {
 		gain /= 1 + growth.Growth(step-1)*growth.Growth(present)/growth.Growth(n)
 	}
-	return gain, loss, ending
+	return gain / growth.Growth(short), loss + growthPerGPU(job.CPU.lost(stay), job.Count), ending
 }
 
 // presence returns the part of the stay of a new job in which a resident is there too, which ends after left.
@@ -58,7 +59,7 @@ func presence(left, stay growth.Seconds) growth.Share {
 func (p MarginalGrowth) Explain(g GPU, job Newcomer) string {
 	gain, loss, ending := p.Change(g, job)
 	if len(g.Residents) == 0 {
-		return fmt.Sprintf("+%.2f growth: alone on the GPU", gain)
+		return fmt.Sprintf("+%.2f growth: alone on the GPU", gain-loss) + job.CPU.explain()
 	}
 	step := newCrowd(nil, g, job).newcomer(p.Model)
 	soon := ""
@@ -66,5 +67,5 @@ func (p MarginalGrowth) Explain(g GPU, job Newcomer) string {
 		soon = fmt.Sprintf(", of which %d will end soon", ending)
 	}
 	return fmt.Sprintf("+%.2f growth for the pod, -%.2f for %d there already%s; its steps take %.2f ± %.2f times as long as alone",
-		gain, loss, len(g.Residents), soon, step.Mean, step.Deviation)
+		gain, loss, len(g.Residents), soon, step.Mean, step.Deviation) + job.CPU.explain()
 }

@@ -13,6 +13,8 @@ type Node struct {
 	Name growth.NodeName
 	// Unit is the unit in which kubelet accounts GPU memory.
 	Unit growth.MiB
+	// CPU is what its jobs can use together; 0 if it is unknown.
+	CPU growth.MilliCPU
 	// GPUs are ordered by UUID.
 	GPUs []GPU
 }
@@ -35,6 +37,8 @@ type Resident struct {
 	Kind interference.Kind
 	// Growth is the part of the job's growth on this GPU.
 	Growth growth.Growth
+	// CPU is the part of what the job uses, or could use if its node had more, that counts for this GPU; 0 if it is unknown.
+	CPU growth.MilliCPU
 	// Activity is the fraction of its step time in which the job does not wait for data; 0 if it is unknown.
 	Activity growth.Share
 	// Category is the job's category; empty before its first sample.

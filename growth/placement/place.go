@@ -43,7 +43,7 @@ func Place(n Node, r Request, p Policy) (Choice, Status) {
 		score Score
 	}
 	var candidates []candidate
-	job := r.newcomer(memory)
+	job := r.Newcomer(n, memory)
 	for _, g := range n.GPUs {
 		if g.Healthy && g.Free() >= memory {
 			candidates = append(candidates, candidate{g.UUID, p.Score(g, job)})
@@ -73,7 +73,7 @@ func ScoreNode(n Node, r Request, p Policy) (Score, Status) {
 	}
 	var best Score
 	found := false
-	job := r.newcomer(memory)
+	job := r.Newcomer(n, memory)
 	for _, g := range n.GPUs {
 		if !g.Healthy || g.Free() < memory {
 			continue

@@ -22,6 +22,8 @@ type Newcomer struct {
 	// Memory is what the job would hold on each of its GPUs, Count the number of its GPUs.
 	Memory growth.MiB
 	Count  int
+	// CPU is how much the job crowds the CPU of the node.
+	CPU Crowding
 }
 
 // NewJobGrowth is the growth of a job without a report.

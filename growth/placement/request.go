@@ -15,6 +15,8 @@ type Request struct {
 	// Memory is requested on each of Count GPUs; 0 if only the containers' limits define the amount.
 	Memory growth.MiB
 	Count  int
+	// CPU is the request of the pod, the least that its job is expected to use.
+	CPU growth.MilliCPU
 	// Containers are the containers with a limit, in the order in which kubelet allocates: init containers first.
 	Containers []Container
 }
@@ -65,6 +67,7 @@ type Shape struct {
 	Kind         interference.Kind
 	Memory       growth.MiB
 	Count, Units int
+	CPU          growth.MilliCPU
 }
 
 // Shape returns the request's equivalence class.
@@ -74,12 +77,19 @@ func (r Request) Shape() Shape {
 		Memory: r.Memory,
 		Count:  r.Count,
 		Units:  r.peakUnits(),
+		CPU:    r.cpu(),
 	}
 }
 
-// newcomer returns the job of the request, which holds memory on each GPU.
-func (r Request) newcomer(memory growth.MiB) Newcomer {
-	return Newcomer{Kind: r.Kind, Memory: memory, Count: r.Count}
+// Newcomer returns the job of the request on a node, which holds memory on each of its GPUs.
+func (r Request) Newcomer(on Node, memory growth.MiB) Newcomer {
+	return Newcomer{Kind: r.Kind, Memory: memory, Count: r.Count, CPU: on.crowding(r.cpu())}
+}
+
+// cpu returns the request in whole steps, so that there are few shapes.
+func (r Request) cpu() growth.MilliCPU {
+	const step = growth.Core / 2
+	return min((max(0, r.CPU)+step-1)/step, 1<<20) * step
 }
 
 // peakUnits returns the largest number of units that the containers hold on each GPU at any time.

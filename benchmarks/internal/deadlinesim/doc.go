@@ -28,7 +28,8 @@
 //	                       restart
 //	Qore-DL, paper         the four cases by load bands and the best size, both from growth/deadline; a queue with its defects repaired
 //	even split             small requests; all workers of a host get equal parts
-//	Trellis                small requests; growth/node divides the CPU of each host under harmless; nothing restarts
+//	Trellis                small requests; growth/placement places by the CPU of the hosts; growth/node divides it under harmless; nothing
+//	                       restarts
 //	Trellis, qore-dl       the same under the policy qore-dl, the paper's four cases on each host
 //
 // A node of Trellis decides each minute, and when a pod starts or ends.

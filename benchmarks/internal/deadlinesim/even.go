@@ -12,7 +12,7 @@ const smallRequest = 1.0
 type even struct{}
 
 func (even) step(c *cluster) float64 {
-	admitSmall(c)
+	admitSmall(c, nil)
 	pods := make([][]*pod, len(c.layout.Hosts))
 	for _, r := range c.active {
 		for k := range r.pods {
@@ -28,9 +28,9 @@ func (even) step(c *cluster) float64 {
 }
 
 // admitSmall starts all waiting jobs whose memory fits.
-func admitSmall(c *cluster) {
+func admitSmall(c *cluster, points extender) {
 	for _, r := range slices.Clone(c.waiting) {
-		c.place(r, r.Workers, r.Servers, pod{request: smallRequest, weight: smallRequest, quota: math.Inf(1)}, r.MemoryGuess*r.Memory)
+		c.place(r, pod{request: smallRequest, weight: smallRequest, quota: math.Inf(1)}, points)
 	}
 }
 

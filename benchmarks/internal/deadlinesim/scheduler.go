@@ -10,6 +10,8 @@ type submitted struct {
 	// limits is set if the limits equal the requests, as in Qore-DL's templates. Otherwise CPU that a job does not use goes to
 	// others.
 	limits bool
+	// points are those of an extender; nil without one.
+	points extender
 }
 
 func (s submitted) step(c *cluster) float64 {
@@ -19,19 +21,23 @@ func (s submitted) step(c *cluster) float64 {
 		if s.limits {
 			quota = cores
 		}
-		c.place(r, r.Workers, r.Servers, pod{request: cores, weight: cores, quota: quota}, r.MemoryGuess*r.Memory)
+		c.place(r, pod{request: cores, weight: cores, quota: quota}, s.points)
 	}
 	return math.Inf(1)
 }
 
-// place starts a job if all of its pods fit. The default scheduler prefers the host that is least allocated. A job that does not
-// fit delays no other.
-func (c *cluster) place(r *running, workers, servers int, worker pod, memory float64) bool {
+// extender gives each host points for a worker, next to workers of the same job that have their hosts.
+type extender func(placed []pod, worker pod) []int64
+
+// place starts a job if all of its pods fit. The default scheduler prefers the host that is least allocated, of those with the most points
+// of an extender if there is one. A job that does not fit delays no other.
+func (c *cluster) place(r *running, worker pod, points extender) {
+	memory := r.MemoryGuess * r.Memory
 	before := slices.Clone(c.requested)
 	var pods []pod
 	var serverHosts []int
-	for range servers {
-		host, ok := c.leastAllocated(serverCores, serverMemory)
+	for range r.Servers {
+		host, ok := c.leastAllocated(serverCores, serverMemory, nil)
 		if !ok {
 			break
 		}
@@ -39,8 +45,12 @@ func (c *cluster) place(r *running, workers, servers int, worker pod, memory flo
 		c.requested[host].Memory += serverMemory
 		serverHosts = append(serverHosts, host)
 	}
-	for range workers {
-		host, ok := c.leastAllocated(worker.request, memory)
+	for range r.Workers {
+		var given []int64
+		if points != nil {
+			given = points(pods, worker)
+		}
+		host, ok := c.leastAllocated(worker.request, memory, given)
 		if !ok {
 			break
 		}
@@ -50,21 +60,22 @@ func (c *cluster) place(r *running, workers, servers int, worker pod, memory flo
 		pods = append(pods, worker)
 	}
 	c.requested = before
-	if len(serverHosts) < servers || len(pods) < workers {
-		return false
+	if len(serverHosts) == r.Servers && len(pods) == r.Workers {
+		c.start(r, pods, serverHosts, memory)
 	}
-	c.start(r, pods, serverHosts, memory)
-	return true
 }
 
-// leastAllocated returns the host with the largest free fraction after the pod, of those on which it fits.
-func (c *cluster) leastAllocated(cores, memory float64) (best int, ok bool) {
+// leastAllocated returns the host with the largest free fraction after the pod, of those on which it fits. A point weighs more.
+func (c *cluster) leastAllocated(cores, memory float64, points []int64) (best int, ok bool) {
 	most := math.Inf(-1)
 	for i, h := range c.layout.Hosts {
 		if !c.fits(i, cores, memory) {
 			continue
 		}
 		free := (1-(c.requested[i].Cores+cores)/h.Cores)/2 + (1-(c.requested[i].Memory+memory)/h.Memory)/2
+		if points != nil {
+			free += 2 * float64(points[i])
+		}
 		if free > most {
 			best, most, ok = i, free, true
 		}

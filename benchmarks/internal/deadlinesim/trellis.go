@@ -32,11 +32,13 @@ type trellis struct {
 	trellisOptions
 	nodes []*node.Node
 	known []map[*pod]growth.PodUID
-	wake  float64
+	// jobs is what the nodes know about their workers since their last decisions.
+	jobs map[growth.PodUID]node.Job
+	wake float64
 }
 
 func newTrellis(c *cluster, o trellisOptions) *trellis {
-	s := &trellis{trellisOptions: o}
+	s := &trellis{trellisOptions: o, jobs: map[growth.PodUID]node.Job{}}
 	for i := range c.layout.Hosts {
 		n := node.New(node.Config{
 			Policy:    o.policy,
@@ -58,9 +60,9 @@ func date(seconds float64) time.Time {
 
 func (s *trellis) step(c *cluster) float64 {
 	if s.asSubmitted {
-		submitted{}.step(c)
+		submitted{points: s.points(c)}.step(c)
 	} else {
-		admitSmall(c)
+		admitSmall(c, s.points(c))
 	}
 	due := c.now >= s.wake
 	if due {
@@ -120,6 +122,7 @@ func (s *trellis) update(n *node.Node, host int, here []*worker, now float64) (c
 		if !present[p] {
 			ended = append(ended, id)
 			delete(s.known[host], p)
+			delete(s.jobs, id)
 		}
 	}
 	slices.Sort(ended)
@@ -147,12 +150,11 @@ func (s *trellis) decide(c *cluster, n *node.Node, host int, here []*worker) {
 		}
 	}
 	n.Step(at, node.Ticked{Usages: usages})
-	shares := map[growth.PodUID]float64{}
 	for _, job := range n.Jobs() {
-		shares[job.Pod.UID] = float64(job.Share)
+		s.jobs[job.Pod.UID] = job
 	}
 	for _, w := range here {
-		c.setWeight(w.pod, c.pool(host)*max(shares[w.id], 1e-4))
+		c.setWeight(w.pod, c.pool(host)*max(float64(s.jobs[w.id].Share), 1e-4))
 	}
 }
 

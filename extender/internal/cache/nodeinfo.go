@@ -25,8 +25,6 @@ type NodeInfo struct {
 	// Published is the revision of the inventory. RemovedGPUs had an epoch and are not in it.
 	Published   bus.Revision
 	RemovedGPUs []growth.GPU
-	// CPU is what the jobs of the node share, 0 if its coordinator has not published it.
-	CPU growth.MilliCPU
 
 	// expected is the node without pods that have ended; nil if there are none.
 	expected *placement.Node
@@ -92,20 +90,19 @@ func newNodeInfo(
 	jobs placement.Jobs,
 ) *NodeInfo {
 	n := &NodeInfo{
-		Node:         placement.Node{Name: name},
+		Node:         placement.Node{Name: name, CPU: from.CPU},
 		Reservations: from.Reservations,
 		Allocations:  from.Allocations,
 		Bound:        bound,
 		Published:    from.Published,
 		RemovedGPUs:  from.RemovedGPUs(),
-		CPU:          from.CPU,
 		refused:      len(from.Refused),
 	}
 	reserved := make(map[growth.PodUID]bus.Reservation, len(from.Reservations))
 	for pod, r := range from.Reservations {
 		reserved[pod] = r.Reservation
 	}
-	n.records = placement.Records{Allocations: from.Allocations, Reservations: reserved, Bound: bound}
+	n.records = placement.Records{Allocations: from.Allocations, Reservations: reserved, Bound: bound, CPU: from.CPU}
 	if from.Inventory == nil {
 		n.Unschedulable = "no live device plugin on the node"
 		if err, refused := from.Refused[bus.GPUsKey(name)]; refused {

@@ -22,6 +22,7 @@ type sample struct {
 	// The rest is for moves without a request.
 	remaining     remaining.Estimate
 	usable        growth.MilliCPU
+	cpu           growth.MilliCPU // as in placement.CPUOf
 	paused, spans bool
 	revision      bus.Revision
 	received      time.Time
@@ -47,6 +48,7 @@ func slimSample(s bus.Sample, revision bus.Revision, before sample, now time.Tim
 
 		remaining: left,
 		usable:    s.Usable,
+		cpu:       placement.CPUOf(s),
 		paused:    s.Paused != "",
 		spans:     s.Gang != "",
 		revision:  revision,
@@ -63,6 +65,7 @@ func (s sample) sample() bus.Sample {
 		Category:    s.category,
 		StepSeconds: s.step,
 		LoadSeconds: s.load,
+		CPUUsed:     s.cpu,
 	}
 	if s.left > 0 {
 		kept.ETA = &bus.ETA{Left: &s.left}

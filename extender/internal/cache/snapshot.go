@@ -92,6 +92,12 @@ func (s *Snapshot) Kind(pod growth.PodUID) interference.Kind {
 	return kindOf(known)
 }
 
+// RequestedCPU returns the CPU request of a pod, 0 if it is unknown.
+func (s *Snapshot) RequestedCPU(pod growth.PodUID) growth.MilliCPU {
+	known, _ := s.Pods.Get(pod)
+	return cpuOf(known)
+}
+
 // OverCommitted returns the GPU memory that is held beyond the capacity of GPUs, in all. It must be zero.
 func (s *Snapshot) OverCommitted() growth.MiB {
 	var over growth.MiB

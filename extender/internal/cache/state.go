@@ -148,6 +148,17 @@ func (s *state) Sample(pod growth.PodUID) (bus.Sample, bool) {
 // Kind implements placement.Jobs.
 func (s *state) Kind(pod growth.PodUID) interference.Kind { return kindOf(s.pods[pod]) }
 
+// RequestedCPU implements placement.Jobs.
+func (s *state) RequestedCPU(pod growth.PodUID) growth.MilliCPU { return cpuOf(s.pods[pod]) }
+
+// cpuOf returns the CPU request of a pod. nil is an unknown pod.
+func cpuOf(pod *request.Pod) growth.MilliCPU {
+	if pod == nil {
+		return 0
+	}
+	return pod.Request.CPU
+}
+
 // kindOf returns the kind of a pod's job. nil is an unknown pod.
 func kindOf(pod *request.Pod) interference.Kind {
 	if pod == nil {

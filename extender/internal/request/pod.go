@@ -28,8 +28,7 @@ type Pod struct {
 	Priority int32
 	// Labels are matched by disruption budgets.
 	Labels map[string]string
-	// CPU and Memory are the requests of all containers that run for the lifetime of the pod.
-	CPU    growth.MilliCPU
+	// Memory is the request of all containers that run for the lifetime of the pod, as is the CPU of Request.
 	Memory growth.MiB
 	// Move is the node to which the user asks to move the job, gpushare.MoveAnywhere, or empty.
 	Move string
@@ -81,10 +80,11 @@ func Read(pod *corev1.Pod, resource corev1.ResourceName) (Pod, bool) {
 	if pod.Spec.Priority != nil {
 		p.Priority = *pod.Spec.Priority
 	}
-	p.CPU, p.Memory = Lasting(pod)
+	cpu, memory := Lasting(pod)
+	p.Memory = memory
 	spec, err := Spec(pod)
 	// Without the annotation the memory is 0, and the containers' limits are the request.
-	p.Request = placement.Request{Memory: spec.Memory, Count: max(1, spec.Count), Containers: containers}
+	p.Request = placement.Request{Memory: spec.Memory, Count: max(1, spec.Count), CPU: cpu, Containers: containers}
 	p.Elastic = spec.Elastic.Valid() && spec.Allows(gpushare.TuneWorkers)
 	p.CannotSave = spec.Checkpoint == gpushare.CheckpointNone
 	p.Invalid = err

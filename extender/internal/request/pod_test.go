@@ -49,8 +49,8 @@ func TestRead(t *testing.T) {
 	require.True(t, requests)
 	require.Equal(t, request.Pod{
 		Ref: growth.PodRef{Namespace: "ns", Name: "p", UID: "u"}, ResourceVersion: "7", Node: "n", GPUs: []growth.GPU{"GPU-a", "GPU-b"},
-		Priority: 7, Labels: map[string]string{"app": "x"}, CPU: 3000, Memory: 2 * growth.GiB,
-		Request: placement.Request{Memory: 8 * growth.GiB, Count: 2, Containers: []placement.Container{
+		Priority: 7, Labels: map[string]string{"app": "x"}, Memory: 2 * growth.GiB,
+		Request: placement.Request{Memory: 8 * growth.GiB, Count: 2, CPU: 3000, Containers: []placement.Container{
 			{Name: "cache", Units: 2, Role: placement.Sidecar}, {Name: "warm", Units: 4, Role: placement.Init}, {Name: "train", Units: 14},
 		}},
 	}, got)
@@ -117,7 +117,7 @@ func TestRead_KeepsTheRequestByLimits(t *testing.T) {
 			p.Annotations = tc.annotations
 			got, requests := request.Read(p, gpushare.Resource)
 			require.True(t, requests)
-			require.Equal(t, placement.Request{Count: 1, Containers: []placement.Container{
+			require.Equal(t, placement.Request{Count: 1, CPU: 3 * growth.Core, Containers: []placement.Container{
 				{Name: "cache", Units: 2, Role: placement.Sidecar}, {Name: "warm", Units: 4, Role: placement.Init}, {Name: "train", Units: 14},
 			}}, got.Request)
 			memory, status := got.Request.MemoryPerGPU(growth.GiB)

@@ -44,7 +44,7 @@ func (s *Scheduler) evictable(snapshot *cache.Snapshot, node *cache.NodeInfo, po
 				Priority: victim.Priority,
 				Growth:   remainingGrowth(snapshot, r.Pod),
 				Created:  victim.Created,
-				CPU:      victim.CPU,
+				CPU:      victim.Request.CPU,
 				Memory:   victim.Memory,
 				Budgets:  budgets,
 			})

@@ -145,15 +145,14 @@ func (s *Scheduler) explainNode(name string, node *cache.NodeInfo, d *decision, 
 	for _, share := range o.choice.GPUs {
 		for _, g := range n.GPUs {
 			if g.UUID == share.GPU {
-				e.GPUs = append(e.GPUs, s.explainGPU(g, d, share.Memory))
+				e.GPUs = append(e.GPUs, s.explainGPU(g, d, d.pod.Request.Newcomer(n, share.Memory)))
 			}
 		}
 	}
 	return e
 }
 
-func (s *Scheduler) explainGPU(g placement.GPU, d *decision, memory growth.MiB) GPUExplanation {
-	job := placement.Newcomer{Kind: d.pod.Request.Kind, Memory: memory, Count: d.pod.Request.Count}
+func (s *Scheduler) explainGPU(g placement.GPU, d *decision, job placement.Newcomer) GPUExplanation {
 	e := GPUExplanation{GPU: g.UUID, Why: d.policy.Explain(g, job)}
 	for _, predicted := range placement.Slowdowns(d.policy, g, job) {
 		e.Jobs = append(e.Jobs, JobExplanation{
