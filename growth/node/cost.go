@@ -99,6 +99,14 @@ func (c *stepCost) restart() {
 	c.borrowed, c.unconfirmed = 0, false
 }
 
+// join adds what was measured before the last restart.
+func (c *stepCost) join(earlier stepCost) {
+	c.steps += earlier.steps
+	c.used += earlier.used
+	c.deviation += earlier.deviation
+	c.borrowed += earlier.borrowed
+}
+
 // contradicts reports whether a measured cost is too far from the assumed one for both to be true. The first steps of a
 // waiting job look up to twice as expensive as they are.
 func contradicts(measured, assumed float64) bool {

@@ -66,6 +66,9 @@ func (n *Node) endReclock(g gpuGroup) {
 		switch {
 		case !measured:
 		case j.clocked():
+			if c.wait > firstReclock { // only the first measurement may be of first steps
+				j.gpu.cost.join(before)
+			}
 			then, _ := before.perStep()
 			now, _ := j.gpu.cost.perStep()
 			was[j.interferes()] += then

@@ -60,6 +60,15 @@ func TestReclock(t *testing.T) {
 			n.alone(g, time.Second, 0)
 			n.chooseTurns(&g)
 			require.Equal(t, tc.together, g.clocking)
+			for k := 0; g.clocking; k++ {
+				require.LessOrEqual(t, k, 5)
+				n.alone(g, time.Second, .12)
+				n.chooseTurns(&g)
+			}
+			for _, j := range g.jobs {
+				cost, _ := j.gpu.cost.perStep()
+				require.Equal(t, tc.together, cost > tc.cost && cost < .12, "a later measurement counts next to those before")
+			}
 		})
 	}
 }
