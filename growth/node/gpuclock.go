@@ -15,7 +15,8 @@ const clockTime = time.Second
 type clock struct {
 	jobs  []growth.PodUID
 	began time.Time
-	wait  time.Duration // from then until they are measured again, if they compute at the same time
+	wait  time.Duration   // from then until they are measured again, if they compute at the same time
+	again []growth.PodUID // the jobs when they were last measured again
 	// before has the cost of a step of each job whose speed alone is measured again at present, as it was measured before.
 	before map[growth.PodUID]stepCost
 }

@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// firstReclock is the time after which the speeds alone of jobs that compute at the same time are measured again. It doubles each time.
+	// firstReclock is the time after which the speeds alone of jobs that compute at the same time are measured again. It doubles each time,
+	// until a new job comes.
 	firstReclock = 20 * time.Second
 	// reclockLimit bounds a measurement if their steps are long.
 	reclockLimit = 5 * time.Second
@@ -25,6 +26,9 @@ func (n *Node) reclock(g *gpuGroup) bool {
 	}
 	if c.began.IsZero() { // they were known
 		c.began = n.now
+	}
+	if c.before == nil && c.wait > firstReclock && g.hasNew(c.again) {
+		c.began, c.wait = n.now, firstReclock
 	}
 	if left := c.wait - n.now.Sub(c.began); c.before == nil && left > 0 {
 		n.clocks[g.gpus[0]] = c
@@ -66,7 +70,7 @@ func (n *Node) endReclock(g gpuGroup) {
 		switch {
 		case !measured:
 		case j.clocked():
-			if c.wait > firstReclock { // only the first measurement may be of first steps
+			if slices.Contains(c.again, j.pod.Ref.UID) { // only the first measurement may be of first steps
 				j.gpu.cost.join(before)
 			}
 			then, _ := before.perStep()
@@ -84,7 +88,12 @@ func (n *Node) endReclock(g gpuGroup) {
 		n.speeds.Correct(kind, float64(is[kind]/was[kind]), since)
 	}
 	n.log(Info, "the speeds of jobs alone were measured again", "gpus", g.gpus, "costs", is, "before", was)
-	n.clocks[g.gpus[0]] = clock{jobs: c.jobs, began: n.now, wait: 2 * c.wait}
+	n.clocks[g.gpus[0]] = clock{jobs: c.jobs, began: n.now, wait: 2 * c.wait, again: g.ids()}
+}
+
+// hasNew reports whether one of the jobs is none of those before.
+func (g gpuGroup) hasNew(before []growth.PodUID) bool {
+	return slices.ContainsFunc(g.ids(), func(id growth.PodUID) bool { return !slices.Contains(before, id) })
 }
 
 // waitsForClock reports whether a job is still to be measured again.

@@ -73,6 +73,21 @@ func TestReclock(t *testing.T) {
 	}
 }
 
+// Jobs that were measured again a few times wait for long. With a new one among them they do not.
+func TestReclock_ANewJobIsMeasuredSoon(t *testing.T) {
+	n := New(Config{})
+	n.now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	g := n.twoJobs(2)
+	n.clocks["gpu"] = clock{began: n.now, wait: time.Hour, again: []growth.PodUID{"a"}}
+	require.False(t, n.reclock(&g))
+	n.now = n.now.Add(firstReclock)
+	require.True(t, n.reclock(&g))
+	n.now = n.now.Add(reclockLimit)
+	n.endReclock(g)
+	require.False(t, n.reclock(&g))
+	require.Equal(t, 2*firstReclock, n.clocks["gpu"].wait, "it is not new any more")
+}
+
 // alone lets the jobs of a group compute in equal turns for a while.
 func (n *Node) alone(g gpuGroup, d time.Duration, perStep growth.Seconds) {
 	n.now = n.now.Add(d)
