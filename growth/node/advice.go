@@ -37,7 +37,7 @@ func (n *Node) deliver(j *job) {
 		n.log(Warn, "invalid advice is not delivered", "job", j.pod.Ref, "generation", config.Generation, "err", err.Error())
 		return
 	}
-	for _, slot := range n.slotsOf(j.pod.Ref.UID) {
+	for _, slot := range n.Slots(j.pod.Ref.UID) {
 		n.out.Configs = append(n.out.Configs, SlotConfig{Slot: slot, Config: config})
 	}
 }

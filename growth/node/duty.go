@@ -20,7 +20,7 @@ func (n *Node) deliverDuty(j *job) {
 	if !j.dutyEnded {
 		return
 	}
-	for _, slot := range n.slotsOf(j.pod.Ref.UID) {
+	for _, slot := range n.Slots(j.pod.Ref.UID) {
 		n.out.Duties = append(n.out.Duties, SlotDuty{Slot: slot, Duty: wire.Duty{Sequence: 1, Duty: 1}})
 	}
 }

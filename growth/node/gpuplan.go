@@ -27,7 +27,7 @@ func (n *Node) turnPlan() TurnPlan {
 			}
 			var slots []string
 			for _, pod := range j.pods {
-				slots = append(slots, n.slotsOf(pod.pod.Ref.UID)...)
+				slots = append(slots, n.Slots(pod.pod.Ref.UID)...)
 			}
 			group.Jobs = append(group.Jobs, TurnJob{
 				Pod:    j.pod.Ref.UID,

@@ -167,7 +167,7 @@ func (n *Node) orderStop(j *job, pods []*job, stop bool) {
 		n.stopsDue = n.now.Add(latestStop)
 	}
 	for _, pod := range pods {
-		for _, slot := range n.slotsOf(pod.pod.Ref.UID) {
+		for _, slot := range n.Slots(pod.pod.Ref.UID) {
 			n.out.Stops = append(n.out.Stops, SlotStop{Slot: slot, Stop: order})
 		}
 	}
@@ -185,7 +185,7 @@ func (n *Node) nextOrder(j *job, stop bool) (wire.Stop, bool) {
 // deliverStop sends the order in force to slots that have just been opened.
 func (n *Node) deliverStop(j *job) {
 	if order, stop := j.halt().Order(); stop {
-		for _, slot := range n.slotsOf(j.pod.Ref.UID) {
+		for _, slot := range n.Slots(j.pod.Ref.UID) {
 			n.out.Stops = append(n.out.Stops, SlotStop{Slot: slot, Stop: order})
 		}
 	}

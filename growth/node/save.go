@@ -93,7 +93,7 @@ func (n *Node) sendSaves(j *job) {
 	s := &j.save
 	left := s.request.Deadline.Sub(n.now)
 	for _, pod := range n.podsOf(j) {
-		for _, slot := range n.slotsOf(pod.pod.Ref.UID) {
+		for _, slot := range n.Slots(pod.pod.Ref.UID) {
 			n.out.Saves = append(n.out.Saves, SlotSave{Slot: slot, Save: wire.Save{
 				Reason:          s.reason(),
 				DeadlineSeconds: growth.Seconds(max(left.Seconds(), 0.001)),

@@ -98,8 +98,8 @@ func (e SlotsOpened) apply(n *Node) {
 	n.sendTurns()
 }
 
-// slotsOf returns the open slots of a job.
-func (n *Node) slotsOf(uid growth.PodUID) []string {
+// Slots returns the open slots of a pod, sorted.
+func (n *Node) Slots(uid growth.PodUID) []string {
 	var open []string
 	for slot, owner := range n.slots.owners {
 		if owner == uid {

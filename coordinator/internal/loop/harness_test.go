@@ -47,6 +47,7 @@ type harness struct {
 	duties      map[string]wire.Duty
 	learned     []node.LearnedProgram
 	open        map[string]bool
+	unread      map[string][]wire.Message // by slot; read when it is drained
 	forgotten   []growth.PodUID
 	resizeErr   error
 	sinks       map[growth.PodUID]lines.Sink
@@ -78,6 +79,7 @@ func newHarness(t *testing.T) *harness {
 		sent:        map[string]wire.Config{},
 		duties:      map[string]wire.Duty{},
 		open:        map[string]bool{},
+		unread:      map[string][]wire.Message{},
 		sinks:       map[growth.PodUID]lines.Sink{},
 		files:       map[growth.PodUID]followed{},
 	}

@@ -110,6 +110,9 @@ func (l *Loop) post(f func()) {
 
 // PodUpdated receives the current state of a pod of this node that asks for a share.
 func (l *Loop) PodUpdated(pod node.Pod) {
+	if pod.Ended() || !pod.Running {
+		l.drain(pod.Ref.UID)
+	}
 	l.post(func() {
 		l.step(node.PodUpdated{Pod: pod})
 		if f := l.followers[pod.Ref.UID]; f != nil {
@@ -120,6 +123,7 @@ func (l *Loop) PodUpdated(pod node.Pod) {
 
 // PodDeleted receives the UID of a pod that no longer exists.
 func (l *Loop) PodDeleted(pod growth.PodUID) {
+	l.drain(pod)
 	l.post(func() { l.step(node.PodDeleted{Pod: pod}) })
 }
 

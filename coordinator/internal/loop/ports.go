@@ -24,6 +24,8 @@ type Sockets interface {
 	SendStop(slot string, stop wire.Stop) error
 	// SendSave sends to the present connections only.
 	SendSave(slot string, save wire.Save) error
+	// Drain passes on what the job has sent, and returns then, or when ctx ends.
+	Drain(ctx context.Context, slot string)
 }
 
 // Turns gives the turns of GPUs to jobs, through a second socket per slot.

@@ -10,6 +10,7 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/jobfile"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/lines"
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -44,6 +45,17 @@ func (h *harness) Send(slot string, c wire.Config) error {
 func (h *harness) SendStop(string, wire.Stop) error { return nil }
 
 func (h *harness) SendSave(string, wire.Save) error { return nil }
+
+// Drain passes on what a job has sent that was not read yet.
+func (h *harness) Drain(_ context.Context, slot string) {
+	h.mu.Lock()
+	unread := h.unread[slot]
+	delete(h.unread, slot)
+	h.mu.Unlock()
+	for _, m := range unread {
+		h.loop.Socket(slot, socket.Received{Message: m})
+	}
+}
 
 func (h *harness) SendDuty(slot string, d wire.Duty) error {
 	h.mu.Lock()

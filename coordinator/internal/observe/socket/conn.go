@@ -67,6 +67,8 @@ type conn struct {
 	duties   newest[wire.Duty]
 	stops    newest[wire.Stop]
 	saves    newest[wire.Save]
+	drains   chan chan<- struct{}
+	ended    chan struct{} // closed when nothing more is read, and all of it is handled
 
 	decoder wire.Decoder
 	reports []wire.Progress // not passed on yet
@@ -145,13 +147,14 @@ func (c *conn) read(ctx context.Context) {
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer func() {
 		stop()
+		c.passReports()
+		close(c.ended)
 		c.listener.remove(c) // no values are offered after this
 		close(c.configs)
 		close(c.duties)
 		close(c.stops)
 		close(c.saves)
 		_ = c.Close()
-		c.passReports()
 		c.server.handle(c.slot, Disconnected{Connection: c.id})
 		c.reportFaults(true)
 	}()
@@ -162,6 +165,7 @@ func (c *conn) read(ctx context.Context) {
 		period: c.server.limits.PollPeriod,
 		start:  c.server.start,
 		before: c.passReports,
+		drains: c.drains,
 	}
 	lines := bufio.NewReaderSize(poller, wire.MaxLine)
 	tooLong := false

@@ -240,6 +240,8 @@ func (s *Server) serve(ctx context.Context, slot string, l *listener, accepted *
 		duties:   make(newest[wire.Duty], 1),
 		stops:    make(newest[wire.Stop], 1),
 		saves:    make(newest[wire.Save], 1),
+		drains:   make(chan chan<- struct{}),
+		ended:    make(chan struct{}),
 	}
 	l.add(c)
 	s.wg.Go(func() { c.write(ctx) })

@@ -113,6 +113,9 @@ type poller struct {
 	start time.Time
 	// before is called before each wait.
 	before func()
+	// drains receives requests to poll at once. Their channels are closed when all that was sent before is handled.
+	drains <-chan chan<- struct{}
+	open   []chan<- struct{} // requests that are being followed
 	// empty means that the last read returned all data, so that the next read waits for the next poll.
 	empty bool
 }
@@ -122,9 +125,12 @@ func (p *poller) Read(into []byte) (int, error) {
 	for {
 		if p.empty {
 			p.before()
+			p.drained()
 			select {
 			case <-p.ctx.Done():
 				return 0, context.Cause(p.ctx)
+			case request := <-p.drains:
+				p.open = append(p.open, request)
 			case <-time.After(p.period - time.Since(p.start)%p.period):
 			}
 		}
@@ -134,4 +140,12 @@ func (p *poller) Read(into []byte) (int, error) {
 			return n, err
 		}
 	}
+}
+
+// drained answers the requests to poll at once.
+func (p *poller) drained() {
+	for _, request := range p.open {
+		close(request)
+	}
+	p.open = nil
 }
