@@ -49,6 +49,25 @@ func TestReal_Parts(t *testing.T) {
 	require.Equal(t, []float64{100, 100, 100}, r.parts(16))
 }
 
+func TestRealGoals(t *testing.T) {
+	search := func(rates ...float64) Real {
+		r := Real{Own: 8, Size: 16, Best: 32, Points: 3}
+		for i, size := range []int{8, 16, 32} {
+			r.Fixed = append(r.Fixed, Fixed{Batch: size, SamplesPerSecond: rates[3*i : 3*i+3], Efficiency: 1})
+		}
+		return r
+	}
+	goals := RealGoals("mlp", []Real{
+		search(50, 40, 10, 90, 97, 94, 100, 100, 100),
+		search(50, 60, 99, 96, 97, 10, 100, 100, 100),
+		search(50, 60, 70, 99, 99, 99, 100, 100, 100),
+	})
+	require.Equal(t, "mlp: of the best fixed size", goals[1].Name)
+	require.Equal(t, []float64{96, 94, 99}, []float64{goals[1].Value, goals[1].Low, goals[1].High})
+	require.True(t, *goals[1].Met)
+	require.Equal(t, 60.0, goals[0].Value)
+}
+
 func TestReadTurns(t *testing.T) {
 	periods, err := readPeriods(strings.NewReader("without,with\n0.010,0.011\n"))
 	require.NoError(t, err)

@@ -21,9 +21,11 @@ type Fixed struct {
 }
 
 // median is the goodput in the median round.
-func (f Fixed) median() float64 {
-	sorted := slices.Sorted(slices.Values(f.SamplesPerSecond))
-	return f.Efficiency * (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+func (f Fixed) median() float64 { return f.Efficiency * median(f.SamplesPerSecond) }
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
 // best returns the size with the most goodput.

@@ -43,14 +43,20 @@ func SimulatedGoals(c Curve, seeds []Simulated) []results.Goal {
 	}
 }
 
-// RealGoals returns the figures of a real job.
-func RealGoals(r Real) []results.Goal {
-	name := r.Kind
+// RealGoals returns the figures of the searches of one kind of real job. A search counts by its median round.
+func RealGoals(kind string, searches []Real) []results.Goal {
+	var own, ofBest, points, seconds []float64
+	for _, r := range searches {
+		own = append(own, median(r.parts(r.Own)))
+		ofBest = append(ofBest, median(r.parts(r.Size)))
+		points = append(points, float64(r.Points))
+		seconds = append(seconds, r.Seconds)
+	}
 	return []results.Goal{
-		results.Measured(name+": the job's own size, of the best", "%", r.parts(r.Own)),
-		results.Measured(name+": of the best fixed size", "%", r.parts(r.Size)).AtLeast(minOfBest),
-		results.Measured(name+": measured sizes", "sizes", []float64{float64(r.Points)}).AtMost(goodput.MaxPoints),
-		results.Measured(name+": time to the last size", "s", []float64{r.Seconds}),
+		results.Measured(kind+": the job's own size, of the best", "%", own),
+		results.Measured(kind+": of the best fixed size", "%", ofBest).AtLeast(minOfBest),
+		results.Measured(kind+": measured sizes", "sizes", points).AtMost(goodput.MaxPoints),
+		results.Measured(kind+": time to the last size", "s", seconds),
 	}
 }
 

@@ -56,6 +56,8 @@ func QuickTimes() Times {
 // Real is the result of a real job.
 type Real struct {
 	Kind string `json:"kind"`
+	// Seed is that of the job: its weights, and the order of its data.
+	Seed int `json:"seed"`
 	// Own is the job's own size, Size the one that was chosen, and Best that with the most goodput of all in Fixed.
 	Own  int `json:"own"`
 	Size int `json:"size"`
@@ -70,9 +72,9 @@ type Real struct {
 	Fixed     []Fixed `json:"fixed"`
 }
 
-// Run brings a real job to its size and measures all fixed sizes. say receives the progress.
-func (w Workplace) Run(ctx context.Context, kind string, t Times, say func(string)) (Real, error) {
-	p, err := w.start(ctx, kind, "--steps=1000000000", "--workers=0", "--preprocess=0", "--device=cpu",
+// Run brings a real job with a seed to its size and measures all fixed sizes. say receives the progress.
+func (w Workplace) Run(ctx context.Context, kind string, seed int, t Times, say func(string)) (Real, error) {
+	p, err := w.start(ctx, kind, fmt.Sprintf("--seed=%d", seed), "--steps=1000000000", "--workers=0", "--preprocess=0", "--device=cpu",
 		fmt.Sprintf("--batch-size=%d", realRange.Default), fmt.Sprintf("--batch-range=%d:%d", realRange.Min, realRange.Max),
 		"--learning-rate-rule="+string(realRange.Rule))
 	if err != nil {
@@ -85,6 +87,7 @@ func (w Workplace) Run(ctx context.Context, kind string, t Times, say func(strin
 	}
 	r := Real{
 		Kind:       kind,
+		Seed:       seed,
 		Own:        realRange.Default,
 		Size:       s.size,
 		Points:     s.points,

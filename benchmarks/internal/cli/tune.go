@@ -19,12 +19,14 @@ import (
 type tuneOptions struct {
 	commit string
 	seeds  int
-	phases []string
-	kinds  []string
-	quick  bool
-	strict bool
-	python string
-	out    string
+	// searches is the number of searches of each PyTorch job.
+	searches int
+	phases   []string
+	kinds    []string
+	quick    bool
+	strict   bool
+	python   string
+	out      string
 }
 
 // The phases of the benchmark, in their order.
@@ -43,15 +45,16 @@ func tuneCommand(commit string) *cobra.Command {
 search: simulated jobs of several shapes, and PyTorch jobs with the shim on this machine. It also measures what the shim's
 gradients() costs. It writes tune.json.
 
-The phases real and gradients need Python with PyTorch and scikit-learn, and a machine that is otherwise idle: half an hour.`,
+The phases real and gradients need Python with PyTorch and scikit-learn, and a machine that is otherwise idle: three quarters of an hour.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.seeds, "seeds", 100, "number of runs of each simulated job")
+	f.IntVar(&o.searches, "searches", 3, "number of searches of each PyTorch job")
 	f.StringSliceVar(&o.phases, "phases", []string{phaseSimulated, phaseReal, phaseGradients}, "parts of the benchmark")
 	f.StringSliceVar(&o.kinds, "kinds", batchsize.Kinds(), "PyTorch jobs, as in benchmarks/jobs")
-	f.BoolVar(&o.quick, "quick", false, fmt.Sprintf("%d runs, one PyTorch job, short measurements", quickTuneSeeds))
+	f.BoolVar(&o.quick, "quick", false, fmt.Sprintf("%d runs, one search of one PyTorch job, short measurements", quickTuneSeeds))
 	f.BoolVar(&o.strict, "strict", false, "fail if a goal is not met")
 	f.StringVar(&o.python, "python", "/usr/bin/python3", "Python with PyTorch and scikit-learn")
 	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for tune.json")
@@ -63,7 +66,7 @@ const quickTuneSeeds = 5
 
 func (o *tuneOptions) run(cmd *cobra.Command) error {
 	if o.quick {
-		o.seeds, o.kinds = quickTuneSeeds, o.kinds[:min(1, len(o.kinds))]
+		o.seeds, o.searches, o.kinds = quickTuneSeeds, 1, o.kinds[:min(1, len(o.kinds))]
 	}
 	if err := o.validate(); err != nil {
 		return err
@@ -74,6 +77,7 @@ func (o *tuneOptions) run(cmd *cobra.Command) error {
 		Command: results.Command("bench-tune", cmd.Flags(), "out", "python"),
 		Settings: map[string]string{
 			"runs of a simulated job": strconv.Itoa(o.seeds),
+			"searches of a real job":  strconv.Itoa(o.searches),
 			"phases":                  fmt.Sprint(o.phases),
 		},
 	}
@@ -94,6 +98,9 @@ func (o *tuneOptions) run(cmd *cobra.Command) error {
 func (o *tuneOptions) validate() error {
 	if o.seeds < 1 || o.seeds > 10_000 {
 		return fmt.Errorf("--seeds %d: 1 to 10000", o.seeds)
+	}
+	if o.searches < 1 || o.searches > 100 {
+		return fmt.Errorf("--searches %d: 1 to 100", o.searches)
 	}
 	all := []string{phaseSimulated, phaseReal, phaseGradients}
 	for _, phase := range o.phases {
@@ -165,13 +172,17 @@ func (m *tuneMeasurement) times() batchsize.Times {
 
 func (m *tuneMeasurement) jobs(ctx context.Context, place batchsize.Workplace) error {
 	for _, kind := range m.kinds {
-		m.say("real: " + kind)
-		r, err := place.Run(ctx, kind, m.times(), func(text string) { m.say("  " + text) })
-		if err != nil {
-			return err
+		var searches []batchsize.Real
+		for n := range m.searches {
+			m.say(fmt.Sprintf("real: %s, search %d of %d", kind, n+1, m.searches))
+			r, err := place.Run(ctx, kind, n+1, m.times(), func(text string) { m.say("  " + text) })
+			if err != nil {
+				return err
+			}
+			searches = append(searches, r)
 		}
-		m.real = append(m.real, r)
-		m.summary.Goals = append(m.summary.Goals, batchsize.RealGoals(r)...)
+		m.real = append(m.real, searches...)
+		m.summary.Goals = append(m.summary.Goals, batchsize.RealGoals(kind, searches)...)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 // drainTime bounds the wait for the last messages of a job. Only a job that goes on sending takes as long.
 const drainTime = 200 * time.Millisecond
 
-// drain receives the last messages of a pod before its end is told to the node, which then forgets the job. Sockets are read once a
+// drain receives the last messages of a pod before the node learns of its end, and then forgets the job. Sockets are read once a
 // second: a job may save and end in between. It delays only the caller.
 func (l *Loop) drain(pod growth.PodUID) {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
