@@ -67,23 +67,6 @@ type Tracker struct {
 	usage     Usage
 }
 
-// Reading is the result of a tick.
-type Reading struct {
-	// Sampled is set if the tick made a sample. Otherwise the other fields are those of the previous reading.
-	Sampled bool
-	// Samples counts samples since the last restart. Growth is unknown before the second one.
-	Samples  int
-	Growth   growth.Growth
-	Category growth.Category
-	// Raw is the unsmoothed |ΔE| per core-second, G in the FlowCon thesis.
-	Raw PerWork
-	// Progress is P, in the metric's unit per second. Per is P divided by the usage of each resource.
-	Progress growth.PerSecond
-	Per      PerResource
-	// Reason explains the category in words.
-	Reason string
-}
-
 // New returns a tracker for a new job.
 func New(config Config, direction growth.Direction) *Tracker {
 	return Resume(config, direction, State{})
@@ -251,56 +234,6 @@ func (t *Tracker) updateGrowth(best, elapsed, cores float64) {
 	s.Growth = 0
 	if s.Peak > 0 {
 		s.Growth = growth.Growth(efficiency / s.Peak)
-	}
-}
-
-// updateCategory updates the category and returns the reason.
-func (t *Tracker) updateCategory() string {
-	s, c := &t.state, t.config
-	g := float64(s.Growth)
-	switch {
-	case g > c.ReturnFactor*c.Alpha:
-		s.Category = growth.Progressing
-		s.LowStreak = 0
-		return fmt.Sprintf("growth %.3f is above %.3f", g, c.ReturnFactor*c.Alpha)
-	case g >= c.Alpha:
-		s.LowStreak = 0
-		return fmt.Sprintf("growth %.3f is between %.3f and %.3f: no change", g, c.Alpha, c.ReturnFactor*c.Alpha)
-	}
-	s.LowStreak++
-	if s.LowStreak < c.LowSamples {
-		return fmt.Sprintf("growth %.3f is below %.3f, %d of %d times", g, c.Alpha, s.LowStreak, c.LowSamples)
-	}
-	s.LowStreak = 0
-	s.Category = demote(s.Category)
-	return fmt.Sprintf("growth %.3f was below %.3f for %d samples", g, c.Alpha, c.LowSamples)
-}
-
-// lose updates growth and category for an interval in which the metric was not finite. It returns the reason.
-func (t *Tracker) lose(f NotFinite) string {
-	t.raw, t.progress, t.per = 0, 0, PerResource{}
-	t.state.Growth = 0
-	t.updateCategory()
-	return fmt.Sprintf("the metric is %s since step %d: no growth", f.Kinds(), f.Since)
-}
-
-func demote(c growth.Category) growth.Category {
-	if c == growth.Progressing {
-		return growth.Watching
-	}
-	return growth.Converged
-}
-
-func (t *Tracker) reading(sampled bool, reason string) Reading {
-	return Reading{
-		Sampled:  sampled,
-		Samples:  t.state.Samples,
-		Growth:   t.state.Growth,
-		Category: t.state.Category,
-		Raw:      t.raw,
-		Progress: t.progress,
-		Per:      t.per,
-		Reason:   reason,
 	}
 }
 

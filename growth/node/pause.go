@@ -7,20 +7,8 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
-	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/halt"
-	"github.com/trellis-gpu/trellis/growth/wire"
-)
-
-const (
-	// obeyTime is the time in which the processes of a job that is to stop must connect and answer. A job that does not is
-	// taken for one without the shim.
-	obeyTime = 20 * time.Second
-	// repeatStop is the time between two orders to a job that waits. It is well below wire.StopBound.
-	repeatStop = 15 * time.Second
-	// latestStop is the time after which the node is woken to do so, if no tick comes earlier.
-	latestStop = 30 * time.Second
 )
 
 // pause is what the user's annotation gpushare/paused has made of a job. The pods of a gang are paused together; the pod that
@@ -78,29 +66,6 @@ func (j *job) isPaused() bool { return j.identity().pause.level != running }
 // leavesGPU reports whether the job does not compute, so that its part of the GPU's time goes to others.
 func (j *job) leavesGPU() bool { return j.identity().pause.level == stopped }
 
-// seeForStop records the step of a process, and makes the requests that wait for it.
-func (n *Node) seeForStop(j *job, e ProgressReported) {
-	p := halt.Process{Slot: e.Slot, Connection: e.Connection}
-	j.halt().Reported(n.now, p, e.Progress.Process, e.Progress.Step)
-	if s := &j.identity().save; !s.waits.IsZero() {
-		s.waits = time.Time{}
-		n.followSave(j)
-	}
-	if !j.identity().pause.asked.IsZero() {
-		n.followPause(j)
-	}
-}
-
-func (e ProcessStopped) apply(n *Node) {
-	j := n.jobOf(e.Slot)
-	if j == nil {
-		return
-	}
-	j.halt().Answered(n.now, halt.Process{Slot: e.Slot, Connection: e.Connection}, e.Stopped)
-	n.followPause(j)
-	n.followSave(j)
-}
-
 // followPauses repeats the orders in force, and notices jobs that do not stop.
 func (n *Node) followPauses() {
 	n.stopsDue = time.Time{}
@@ -113,14 +78,6 @@ func (n *Node) followPauses() {
 			}
 		}
 	}
-}
-
-// wakeForStops returns when the node must be woken.
-func (n *Node) wakeForStops() time.Time {
-	if !n.stopsDue.IsZero() && (n.wake.IsZero() || n.stopsDue.Before(n.wake)) {
-		return n.stopsDue
-	}
-	return n.wake
 }
 
 // followPause does what the annotations of a job's pods demand.
@@ -152,44 +109,6 @@ func (n *Node) followPause(of *job) {
 
 // stops reports whether the processes of the job should wait.
 func (n *Node) stops(j *job) bool { return !j.pause.asked.IsZero() || j.save.needsStop(&j.pause.halt) }
-
-// orderStop sends the order that is due to the job's processes.
-func (n *Node) orderStop(j *job, pods []*job, stop bool) {
-	p := &j.pause
-	order, due := n.nextOrder(j, stop)
-	if !due {
-		if order, due = p.halt.Order(); !due || n.now.Sub(p.repeated) < repeatStop {
-			return
-		}
-	}
-	p.repeated = n.now
-	if order.Stop && n.stopsDue.IsZero() {
-		n.stopsDue = n.now.Add(latestStop)
-	}
-	for _, pod := range pods {
-		for _, slot := range n.Slots(pod.pod.Ref.UID) {
-			n.out.Stops = append(n.out.Stops, SlotStop{Slot: slot, Stop: order})
-		}
-	}
-}
-
-// nextOrder returns the order that is due: that of the node that leads the job, or this one's own.
-func (n *Node) nextOrder(j *job, stop bool) (wire.Stop, bool) {
-	if lead := n.leader(j); lead != "" {
-		order := n.others(j)[lead].Order
-		return order, j.pause.halt.Follow(n.now, order)
-	}
-	return j.pause.halt.Next(n.now, stop, j.leader().rates.step)
-}
-
-// deliverStop sends the order in force to slots that have just been opened.
-func (n *Node) deliverStop(j *job) {
-	if order, stop := j.halt().Order(); stop {
-		for _, slot := range n.Slots(j.pod.Ref.UID) {
-			n.out.Stops = append(n.out.Stops, SlotStop{Slot: slot, Stop: order})
-		}
-	}
-}
 
 // pauseLevel returns what the job has released, and why not more.
 func (n *Node) pauseLevel(j *job, wanted bool) (level pauseLevel, why string) {
@@ -276,73 +195,4 @@ func (n *Node) wantsPause(pods []*job) bool {
 // podsOf returns the pods of the job.
 func (n *Node) podsOf(j *job) []*job {
 	return slices.DeleteFunc(n.sorted(), func(other *job) bool { return other.identity() != j })
-}
-
-// parkPaused gives paused jobs the least request, and returns the other jobs with the rest of the pool.
-func (n *Node) parkPaused(jobs []*job, originals []Requests, pool growth.MilliCPU) ([]*job, []Requests, growth.MilliCPU) {
-	for i, j := range jobs {
-		if !j.isPaused() {
-			continue
-		}
-		least := j.pod.minimum()
-		j.lifetime.hold(j.share, n.now)
-		j.share = 0
-		j.wanted = j.pod.Divide(j.pod.appsFor(least), originals[i])
-		pool = max(pool-least, 0)
-	}
-	jobs, originals = n.active(jobs, originals)
-	return jobs, originals, pool
-}
-
-// active returns the jobs that are not paused.
-func (n *Node) active(jobs []*job, originals []Requests) (others []*job, theirs []Requests) {
-	for i, j := range jobs {
-		if !j.isPaused() {
-			others = append(others, j)
-			theirs = append(theirs, originals[i])
-		}
-	}
-	return others, theirs
-}
-
-// pausedOnCPU returns the paused jobs for package fairfinish.
-func (n *Node) pausedOnCPU() []fairfinish.Job {
-	var paused []fairfinish.Job
-	for _, j := range n.sorted() {
-		if j.tunable() && j.isPaused() && !j.pod.Ended() {
-			paused = append(paused, fairfinish.Job{
-				ID:        j.pod.Ref.UID,
-				Used:      growth.Work(j.metered.CPU),
-				Remaining: n.forecast(j.leader()).remaining,
-				Paused:    true,
-			})
-		}
-	}
-	return paused
-}
-
-// pausedOnGPUs returns the jobs that have stopped, likewise.
-func (n *Node) pausedOnGPUs() []fairfinish.Job {
-	var paused []fairfinish.Job
-	for _, j := range n.sorted() {
-		if j.identity() == j && j.leavesGPU() && !j.pod.Ended() {
-			paused = append(paused, fairfinish.Job{
-				ID:        j.pod.Ref.UID,
-				Used:      growth.Work(j.gpu.used),
-				Remaining: n.forecast(j.leader()).remaining,
-				Paused:    true,
-			})
-		}
-	}
-	return paused
-}
-
-// keepPaused keeps the accounts of paused jobs on GPUs that no other job uses.
-func (n *Node) keepPaused(fair fairfinish.State) {
-	for _, j := range n.pausedOnGPUs() {
-		if a, known := n.gpuFair.Accounts[j.ID]; known && fair.Accounts[j.ID].Weight == 0 {
-			a.Paused = true
-			fair.Accounts[j.ID] = a
-		}
-	}
 }

@@ -1,8 +1,6 @@
 package node
 
 import (
-	"cmp"
-	"fmt"
 	"strings"
 	"time"
 
@@ -14,14 +12,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-const (
-	// saveTime is the time that a job has to save when its user asks for it.
-	saveTime = 10 * time.Minute
-	// killMargin is the part of a deleted pod's grace period that is kept for the answer: sockets are read once a second.
-	killMargin = 1500 * time.Millisecond
-	// oldCheckpoint is the age up to which a checkpoint that a job has saved by itself answers the request at its end.
-	oldCheckpoint = 5 * time.Second
-)
+// saveTime is the time that a job has to save when its user asks for it.
+const saveTime = 10 * time.Minute
 
 // saving is what is known about a job's checkpoints.
 type saving struct {
@@ -156,80 +148,6 @@ func (n *Node) awaitsShim(j *job) bool {
 	return n.now.Sub(s.waits) < obeyTime
 }
 
-// savesAtEnd reports whether a job whose pod is being deleted has not saved yet, but may. It asks the job once.
-func (n *Node) savesAtEnd(of *job, pod Pod) bool {
-	j := of.identity()
-	s := &j.save
-	switch {
-	case pod.Deadline.IsZero():
-		return false
-	case s.atEnd:
-		return s.request != nil
-	case pod.Ended():
-		n.announceOwnSave(j)
-		return false
-	}
-	s.atEnd = true
-	reached := j.savesBySignal() || j.pause.halt.Connected()
-	if j.spec.Checkpoint == gpushare.CheckpointNone || !reached || j.hasSavedAll() {
-		n.announceOwnSave(j)
-		return false
-	}
-	left := pod.Deadline.Sub(n.now)
-	if left <= killMargin {
-		if !n.announceOwnSave(j) {
-			n.event(j, 0, true, "SaveFailed", fmt.Sprintf("The pod is being deleted, and %s: %s. Set terminationGracePeriodSeconds to the "+
-				"time that a checkpoint takes, and some seconds more", noTime(left), j.save.lastText()))
-		}
-		return false
-	}
-	s.request = nil // the present one takes its place
-	name := ""
-	if n.spansNodes(j) && !j.savesBySignal() {
-		name = fmt.Sprintf("%s%d", endName, n.now.UnixMilli())
-		s.handled = name
-	}
-	n.beginSave(j, name, pod.Deadline.Add(-killMargin))
-	return s.request != nil
-}
-
-// noTime says why a deleted job cannot save in what is left of its grace period. The node may learn of the deletion after its end.
-func noTime(left time.Duration) string {
-	if left < time.Second {
-		return "its grace period was over before the job could save"
-	}
-	return fmt.Sprintf("its grace period of %s leaves no time to save", left.Round(time.Second))
-}
-
-// announceOwnSave announces a checkpoint that a deleted job has just saved by its own handler of SIGTERM, before the node knew that the
-// pod is being deleted. It reports whether there is one.
-func (n *Node) announceOwnSave(j *job) bool {
-	s := &j.save
-	if s.last == nil || s.last == s.announced || n.now.Sub(s.last.At) > oldCheckpoint {
-		return false
-	}
-	s.announced = s.last
-	n.event(j, 0, false, "Saved", savedText(s.last.Step, s.last.Path, s.last.SHA256, save.Request{}))
-	return true
-}
-
-func savedText(step int64, path, sha256 string, request save.Request) string {
-	return fmt.Sprintf("The job saved a checkpoint of step %d in %s, because %s. Its SHA-256 is %s", step, path, because(request), sha256)
-}
-
-// hasSavedAll reports whether the job waits after the step that it has saved, as one that is moved does. One that is frozen has
-// saved just before.
-func (j *job) hasSavedAll() bool {
-	s, p := &j.save, &j.pause
-	if s.request != nil || s.last == nil || p.level != stopped {
-		return false
-	}
-	if p.frozen.Is(j.pod.Trainer().ID) {
-		return !s.last.At.Before(p.asked)
-	}
-	return s.last.Step == p.halt.Step()
-}
-
 // beginSave asks the job to save.
 func (n *Node) beginSave(j *job, name string, deadline time.Time) {
 	s := &j.save
@@ -250,116 +168,5 @@ func (n *Node) beginSave(j *job, name string, deadline time.Time) {
 	}
 	if why != "" {
 		n.endSave(j, save.Outcome{Reason: why})
-	}
-}
-
-// endSave announces what came of a request.
-func (n *Node) endSave(j *job, o save.Outcome) {
-	s := &j.save
-	request := *s.request
-	s.request = nil
-	if o.Saved == nil && s.atEnd && s.last != nil && n.now.Sub(s.last.At) <= oldCheckpoint { // by its handler of SIGTERM
-		o.Saved = &wire.Saved{Path: s.last.Path, SHA256: s.last.SHA256, Step: s.last.Step}
-	}
-	s.answer = answer(request.Name, o)
-	for _, pod := range n.podsOf(j) {
-		n.answerSave(j, pod)
-	}
-	switch {
-	case o.Saved != nil:
-		s.announced = s.last
-		n.event(j, 0, false, "Saved", savedText(o.Saved.Step, o.Saved.Path, o.Saved.SHA256, request))
-	case byUser(request.Name) || o.Able:
-		n.event(j, 0, true, "SaveFailed", fmt.Sprintf("The job has not saved, although %s: %s. %s",
-			because(request), o.Reason, s.lastText()))
-	default:
-		n.log(Info, "a deleted job has not saved", "job", j.pod.Ref, "reason", o.Reason)
-	}
-	n.publish(j, true)
-	n.followPause(j) // ranks that have stopped for it continue
-}
-
-// answer is the value of gpushare/saved.
-func answer(request string, o save.Outcome) string {
-	if o.Saved == nil {
-		reason := strings.Join(strings.Fields(o.Reason), " ")
-		return gpushare.Saved{Request: request, Failed: cmp.Or(reason, "it has nothing to save")}.String()
-	}
-	return gpushare.Saved{Request: request, Step: o.Saved.Step, SHA256: o.Saved.SHA256, Path: o.Saved.Path}.String()
-}
-
-// answerSave answers the request of one of the job's pods, once.
-func (n *Node) answerSave(j, pod *job) {
-	name := pod.pod.Annotations[gpushare.SaveAnnotation]
-	if !byUser(name) || name == pod.save.answered || !strings.HasPrefix(j.save.answer, name+" ") {
-		return
-	}
-	pod.save.answered = name
-	n.annotate(pod.pod.Ref, gpushare.SavedAnnotation, j.save.answer)
-}
-
-// leaveDeleted removes the pods of a job that were kept until it had saved.
-func (n *Node) leaveDeleted(j *job) {
-	if !j.save.atEnd {
-		return
-	}
-	for _, pod := range n.podsOf(j) {
-		if !pod.pod.Deadline.IsZero() {
-			n.leave(pod)
-		}
-	}
-}
-
-func because(r save.Request) string {
-	switch {
-	case r.Name == "":
-		return "its pod is being deleted"
-	case !byUser(r.Name):
-		return "a pod of the job is being deleted"
-	}
-	return "its user asked for it"
-}
-
-// lastText says what a resumed job can rely on.
-func (s *saving) lastText() string {
-	if s.last == nil {
-		return "There is no earlier checkpoint that Trellis knows of"
-	}
-	return fmt.Sprintf("The last checkpoint, of step %d in %s, is as it was", s.last.Step, s.last.Path)
-}
-
-func (e CheckpointSaved) apply(n *Node) {
-	of := n.jobOf(e.Slot)
-	if of == nil {
-		return
-	}
-	j := of.identity()
-	n.log(Debug, "job saved a checkpoint", "job", j.pod.Ref, "step", e.Saved.Step)
-	s := &j.save
-	s.last = &bus.Checkpoint{Path: e.Saved.Path, SHA256: e.Saved.SHA256, Step: e.Saved.Step, At: n.now}
-	n.publish(j, true)
-	p := halt.Process{Slot: e.Slot, Connection: e.Connection}
-	if s.request != nil && !j.savedByItself(p, e.Saved) {
-		s.request.Saved(p, e.Saved)
-		n.followSave(j)
-	}
-}
-
-// savedByItself reports whether a process has saved without a request although one is open: its shim would have named it.
-// A single process that ends by SIGTERM saves so too, and answers with that.
-func (j *job) savedByItself(p halt.Process, m wire.Saved) bool {
-	ends := !byUser(j.save.request.Name) && !j.pause.halt.Several()
-	return m.Request == 0 && !ends && j.pause.halt.Answers(p)
-}
-
-func (e CheckpointFailed) apply(n *Node) {
-	of := n.jobOf(e.Slot)
-	if of == nil {
-		return
-	}
-	j := of.identity()
-	if s := &j.save; s.request != nil {
-		s.request.Failed(halt.Process{Slot: e.Slot, Connection: e.Connection}, e.Failed)
-		n.followSave(j)
 	}
 }
