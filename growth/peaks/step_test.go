@@ -81,10 +81,11 @@ func TestStepSeconds_IsCorrectedByTheFirstSteps(t *testing.T) {
 		}
 	}
 	require.Greater(t, errors[0], 0.5, "before the first step")
+	const off = 0.01 // the mean of the steps differs from the truth by as much
 	for n := range 3 {
-		require.Less(t, errors[n+1], errors[n], "%v", errors)
+		require.Less(t, errors[n+1], max(errors[n], off), "%v", errors)
 	}
-	require.Less(t, errors[3], 0.07)
+	require.Less(t, errors[3], off)
 	require.Less(t, widths[3], widths[1])
 }
 

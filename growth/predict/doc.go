@@ -3,11 +3,12 @@
 //
 // # Before the first iteration
 //
-// Extremely randomised trees (Geurts et al., 2006) predict the logarithm of the time from the logarithms of batch size,
-// floating-point operations, parameters and allocation, and from their ratios. The ratio of operations to parameters
-// identifies a family of models well, so no family has to be reported. The trees predict the deviation from a simple law:
-// the time is proportional to the batch size, and to the inverse square root of the granted CPU. Trees do not depend on
-// units and do not extrapolate. The prediction is the median of the trees.
+// Extremely randomised trees (Geurts et al., 2006) predict the time from the logarithms of batch size, floating-point operations,
+// parameters and allocation, and from their ratios. The ratio of operations to parameters identifies a family of models well, so no
+// family has to be reported. Half of the trees learn seconds. The others learn the logarithm of the deviation from a simple
+// law: the time is proportional to the batch size, and to the inverse square root of the granted CPU. Trees do not depend on
+// units and do not extrapolate. The prediction is the geometric mean of the medians of both halves: splits by seconds part
+// the slow from the slowest, where relative errors cost most, and splits by logarithms the fast from the fastest.
 //
 // Each tree learns from four fifths of the jobs. A job's prediction by the trees that have not seen it shows how well
 // new jobs are predicted, and so does everything that is derived from it below. Whole jobs are left out: the repetitions

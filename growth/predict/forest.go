@@ -1,58 +1,84 @@
 package predict
 
+import "math"
+
 const (
+	// trees is the number of trees of each kind.
 	trees = 200
 	// seenTenths is the part of the jobs that a tree learns from, in tenths.
 	seenTenths = 8
 )
 
-// forest predicts the median of its trees: few false samples move few trees.
+// forest has trees of two kinds, and predicts the geometric mean of their medians: few false samples move few trees. The errors of the two differ, so
+// the mean is better than either.
 type forest struct {
-	trees []tree
-	// seen has, for each tree, whether it has learned from a job.
-	seen [][]bool
+	// relative trees learn the deviations from the law. Their splits separate what differs by a factor.
+	relative []seeing
+	// absolute trees learn seconds. Their splits separate the slow from the slowest.
+	absolute []seeing
+}
+
+// seeing is a tree with whether it has learned from each job.
+type seeing struct {
+	tree tree
+	seen []bool
 }
 
 // newForest learns from the points of a number of jobs, which must be more than one.
 func newForest(points []point, jobs int) *forest {
 	f := &forest{}
 	r := random(1)
-	examples := make([]example, 0, len(points))
 	for range trees {
-		seen := make([]bool, jobs)
-		for _, job := range r.permutation(jobs)[:max(1, jobs*seenTenths/10)] {
-			seen[job] = true
-		}
-		examples = examples[:0]
-		for _, p := range points {
-			if seen[p.job] {
-				examples = append(examples, p.example)
-			}
-		}
-		f.trees = append(f.trees, grow(examples, &r))
-		f.seen = append(f.seen, seen)
+		f.relative = append(f.relative, newSeeing(points, jobs, &r, func(p point) float64 { return p.value }))
+		f.absolute = append(f.absolute, newSeeing(points, jobs, &r, func(p point) float64 { return math.Exp(p.value + p.values.law()) }))
 	}
 	return f
 }
 
-func (f *forest) predict(x features) float64 {
-	return f.vote(x, func(int) bool { return true })
+func newSeeing(points []point, jobs int, r *random, value func(point) float64) seeing {
+	s := seeing{seen: make([]bool, jobs)}
+	for _, job := range r.permutation(jobs)[:max(1, jobs*seenTenths/10)] {
+		s.seen[job] = true
+	}
+	var examples []example
+	for _, p := range points {
+		if s.seen[p.job] {
+			examples = append(examples, example{features: p.features, value: value(p)})
+		}
+	}
+	s.tree = grow(examples, r)
+	return s
+}
+
+// predict returns the deviation from the law.
+func (f *forest) predict(v values) float64 {
+	return f.vote(v, v.features(), func(seeing) bool { return true })
 }
 
 // unseen predicts a point of a job by the trees that have not learned from it.
 func (f *forest) unseen(p point) float64 {
-	return f.vote(p.example.features, func(tree int) bool { return !f.seen[tree][p.job] })
+	return f.vote(p.values, p.features, func(s seeing) bool { return !s.seen[p.job] })
 }
 
-func (f *forest) vote(x features, use func(tree int) bool) float64 {
+func (f *forest) vote(v values, x features, use func(seeing) bool) float64 {
+	relative, voted := vote(f.relative, x, use)
+	absolute, votedToo := vote(f.absolute, x, use)
+	if !voted || !votedToo {
+		return 0
+	}
+	return (relative + math.Log(absolute) - v.law()) / 2
+}
+
+// vote returns the median of some trees, if there are any.
+func vote(trees []seeing, x features, use func(seeing) bool) (value float64, voted bool) {
 	var all []float64
-	for n, t := range f.trees {
-		if use(n) {
-			all = append(all, t.predict(x))
+	for _, s := range trees {
+		if use(s) {
+			all = append(all, s.tree.predict(x))
 		}
 	}
 	if len(all) == 0 {
-		return 0
+		return 0, false
 	}
-	return median(all)
+	return median(all), true
 }

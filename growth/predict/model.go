@@ -81,7 +81,7 @@ func (m *Model) Predict(j Job, a Allocation, seen ...Observation) (Prediction, b
 // cold returns the logarithm of the time without observations.
 func (m *Model) cold(j Job, a Allocation) float64 {
 	v := valuesOf(j, a).or(m.typical)
-	return v.law() + m.forest.predict(v.features())
+	return v.law() + m.forest.predict(v)
 }
 
 // seconds returns a time within the bounds.

@@ -19,8 +19,9 @@ const (
 type point struct {
 	job    int
 	values values
-	// example has the median of the deviations as its value, within bounds.
-	example example
+	features
+	// value is the median of the deviations, within bounds.
+	value float64
 	// deviations are the logarithms of the times minus the law, in the order of the samples.
 	deviations []float64
 }
@@ -41,7 +42,7 @@ func pointsOf(samples []Sample) (points []point, typical values, jobs int) {
 			p.deviations[i] -= p.values.law()
 		}
 		medians[n] = median(slices.Clone(p.deviations))
-		p.example = example{features: p.values.features(), value: medians[n]}
+		p.features, p.value = p.values.features(), medians[n]
 	}
 	if len(points) > 0 {
 		winsorise(points, medians)
@@ -113,7 +114,7 @@ func winsorise(points []point, values []float64) {
 	}
 	bound := max(leastOutlier, outlier*median(distances)/quartile)
 	for n := range points {
-		v := &points[n].example.value
+		v := &points[n].value
 		*v = min(max(*v, centre-bound), centre+bound)
 	}
 }

@@ -196,3 +196,10 @@ func FuzzPredict(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkLearn(b *testing.B) {
+	samples := jobs(0, 300) // two allocations each
+	for b.Loop() {
+		predict.Learn(samples)
+	}
+}

@@ -1,7 +1,5 @@
 package predict
 
-import "slices"
-
 // triedFeatures is the number of features among which a tree chooses each split.
 const triedFeatures = (reported + 4) / 2
 
@@ -24,40 +22,52 @@ type example struct {
 	value    float64
 }
 
-func grow(examples []example, r *random) tree {
-	var t tree
-	t.add(examples, r)
-	return t
+// grower grows a tree. Its lists of examples are indices: examples are large.
+type grower struct {
+	examples []example
+	random   *random
+	tree     tree
+	spare    []int32 // for partition
 }
 
-// add adds the node of some examples and the nodes below it. It reorders the examples.
-func (t *tree) add(examples []example, r *random) {
-	at := len(*t)
-	*t = append(*t, node{value: mean(examples)})
-	feature, threshold, found := split(examples, r)
+func grow(examples []example, r *random) tree {
+	g := grower{examples: examples, random: r, spare: make([]int32, 0, len(examples))}
+	all := make([]int32, len(examples))
+	for n := range all {
+		all[n] = int32(n)
+	}
+	g.add(all)
+	return g.tree
+}
+
+// add adds the node of some examples and the nodes below it. It reorders the list.
+func (g *grower) add(some []int32) {
+	at := len(g.tree)
+	g.tree = append(g.tree, node{value: g.mean(some)})
+	feature, threshold, found := g.split(some)
 	if !found {
 		return
 	}
-	left := partition(examples, feature, threshold)
-	t.add(examples[:left], r)
-	(*t)[at] = node{feature: feature, threshold: threshold, right: len(*t)}
-	t.add(examples[left:], r)
+	left := g.partition(some, feature, threshold)
+	g.add(some[:left])
+	g.tree[at] = node{feature: feature, threshold: threshold, right: len(g.tree)}
+	g.add(some[left:])
 }
 
 // split returns the best of some random splits by the squares of the errors, if any feature differs.
-func split(examples []example, r *random) (feature int, threshold float64, found bool) {
+func (g *grower) split(some []int32) (feature int, threshold float64, found bool) {
 	best := 0.0
 	tried := 0
-	for _, f := range r.permutation(len(features{})) {
-		low, high := span(examples, f)
+	for _, f := range g.random.permutation(len(features{})) {
+		low, high := g.span(some, f)
 		if low == high {
 			continue
 		}
-		at := low + (high-low)*r.fraction()
+		at := low + (high-low)*g.random.fraction()
 		if at <= low { // rounded: one side would be empty
 			at = high
 		}
-		if gain := gain(examples, f, at); !found || gain > best {
+		if gain := g.gain(some, f, at); !found || gain > best {
 			feature, threshold, found, best = f, at, true, gain
 		}
 		if tried++; tried == triedFeatures {
@@ -67,19 +77,21 @@ func split(examples []example, r *random) (feature int, threshold float64, found
 	return feature, threshold, found
 }
 
-func span(examples []example, feature int) (low, high float64) {
-	low, high = examples[0].features[feature], examples[0].features[feature]
-	for _, e := range examples[1:] {
-		low = min(low, e.features[feature])
-		high = max(high, e.features[feature])
+func (g *grower) span(some []int32, feature int) (low, high float64) {
+	low = g.examples[some[0]].features[feature]
+	high = low
+	for _, n := range some[1:] {
+		low = min(low, g.examples[n].features[feature])
+		high = max(high, g.examples[n].features[feature])
 	}
 	return low, high
 }
 
 // gain is the decrease of the sum of squared errors, up to a constant.
-func gain(examples []example, feature int, threshold float64) float64 {
+func (g *grower) gain(some []int32, feature int, threshold float64) float64 {
 	var sums, counts [2]float64
-	for _, e := range examples {
+	for _, n := range some {
+		e := &g.examples[n]
 		side := 0
 		if e.features[feature] >= threshold {
 			side = 1
@@ -90,19 +102,26 @@ func gain(examples []example, feature int, threshold float64) float64 {
 	return sums[0]*sums[0]/counts[0] + sums[1]*sums[1]/counts[1]
 }
 
-// partition moves the examples below a threshold to the front, in their order, and returns their number.
-func partition(examples []example, feature int, threshold float64) int {
-	slices.SortStableFunc(examples, func(a, b example) int {
-		return side(a, feature, threshold) - side(b, feature, threshold)
-	})
-	return slices.IndexFunc(examples, func(e example) bool { return side(e, feature, threshold) == 1 })
+// partition moves the examples below a threshold to the front and returns their number. Both sides keep their order.
+func (g *grower) partition(some []int32, feature int, threshold float64) int {
+	left, right := 0, g.spare[:0]
+	for _, n := range some {
+		if g.examples[n].features[feature] < threshold {
+			some[left] = n
+			left++
+		} else {
+			right = append(right, n)
+		}
+	}
+	copy(some[left:], right)
+	return left
 }
 
-func side(e example, feature int, threshold float64) int {
-	if e.features[feature] < threshold {
-		return 0
+func (g *grower) mean(some []int32) (sum float64) {
+	for _, n := range some {
+		sum += g.examples[n].value
 	}
-	return 1
+	return sum / float64(len(some))
 }
 
 func (t tree) predict(f features) float64 {
@@ -115,11 +134,4 @@ func (t tree) predict(f features) float64 {
 		}
 	}
 	return t[at].value
-}
-
-func mean(examples []example) (sum float64) {
-	for _, e := range examples {
-		sum += e.value
-	}
-	return sum / float64(len(examples))
 }
