@@ -10,9 +10,8 @@ import (
 const (
 	// folds is the number of parts of the entries. Each is predicted from the others.
 	folds = 5
-	// minCalibration is the number of predictions below which deviations are not calibrated, pseudoCalibration the number
-	// of predictions that a scale of 1 counts for.
-	minCalibration, pseudoCalibration = 10, 10
+	// minCalibration is the number of predictions below which deviations are not calibrated.
+	minCalibration = 10
 	// minScale and maxScale bound the square of a scale.
 	minScale, maxScale = 0.2, 9
 )
@@ -71,8 +70,7 @@ func scale(fits []*fit, entries []entry, some func(entry) bool) float64 {
 	below := 0.0
 	for _, s := range all {
 		if below += s.weight; below >= 0.8*(weights+weights/float64(len(all))) {
-			square := (s.square*weights + pseudoCalibration) / (weights + pseudoCalibration)
-			return math.Sqrt(min(max(square, minScale), maxScale))
+			return math.Sqrt(min(max(s.square, minScale), maxScale))
 		}
 	}
 	return 1
