@@ -37,23 +37,23 @@ func TestFixedSizes(t *testing.T) {
 	require.Contains(t, fixedSizes(realRange), realRange.Max)
 }
 
-func TestReal_Parts(t *testing.T) {
+func TestReal_Part(t *testing.T) {
 	r := Real{Fixed: []Fixed{
-		{Batch: 8, SamplesPerSecond: []float64{100, 100, 10}, Efficiency: 1},
-		{Batch: 16, SamplesPerSecond: []float64{150, 300, 200}, Efficiency: .75},
-		{Batch: 32, SamplesPerSecond: []float64{999, 1, 1}, Efficiency: .5},
+		{Batch: 8, SamplesPerSecond: []float64{100, 100, 10}, Efficiency: 1, Searched: 1},
+		{Batch: 16, SamplesPerSecond: []float64{150, 300, 200}, Efficiency: .75, Searched: .4},
+		{Batch: 32, SamplesPerSecond: []float64{999, 1, 1}, Efficiency: .5, Searched: .5},
 	}}
-	r.Best = r.best()
-	require.Equal(t, 16, r.Best)
-	require.InDeltaSlice(t, []float64{100 * 100 / 112.5, 100 * 100 / 225.0, 100 * 10 / 150.0}, r.parts(8), 1e-9)
-	require.Equal(t, []float64{100, 100, 100}, r.parts(16))
+	require.Equal(t, 16, r.best(Fixed.efficiency).Batch)
+	require.InDelta(t, 100*100/225.0, r.part(8, Fixed.efficiency), 1e-9, "the round in the middle of three")
+	require.InDelta(t, 100, r.part(16, Fixed.efficiency), 1e-9)
+	require.Equal(t, 8, r.best(Fixed.searched).Batch, "less noise: smaller sizes are worth more")
 }
 
 func TestRealGoals(t *testing.T) {
 	search := func(rates ...float64) Real {
 		r := Real{Own: 8, Size: 16, Best: 32, Points: 3}
 		for i, size := range []int{8, 16, 32} {
-			r.Fixed = append(r.Fixed, Fixed{Batch: size, SamplesPerSecond: rates[3*i : 3*i+3], Efficiency: 1})
+			r.Fixed = append(r.Fixed, Fixed{Batch: size, SamplesPerSecond: rates[3*i : 3*i+3], Efficiency: 1, Searched: 1})
 		}
 		return r
 	}
@@ -66,6 +66,7 @@ func TestRealGoals(t *testing.T) {
 	require.Equal(t, []float64{96, 94, 99}, []float64{goals[1].Value, goals[1].Low, goals[1].High})
 	require.True(t, *goals[1].Met)
 	require.Equal(t, 60.0, goals[0].Value)
+	require.Equal(t, 96.0, goals[2].Value)
 }
 
 func TestReadTurns(t *testing.T) {

@@ -1,9 +1,9 @@
 package batchsize
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -16,36 +16,36 @@ type Fixed struct {
 	Batch int `json:"batch"`
 	// SamplesPerSecond has one value for each round.
 	SamplesPerSecond []float64 `json:"samplesPerSecond"`
-	// Efficiency is the value of a sample.
+	// Efficiency is the value of a sample by the noise scale at the end of the run, Searched by the one at the end of the search.
 	Efficiency float64 `json:"efficiency"`
+	Searched   float64 `json:"searched"`
 }
 
-// median is the goodput in the median round.
-func (f Fixed) median() float64 { return f.Efficiency * median(f.SamplesPerSecond) }
+func (f Fixed) efficiency() float64 { return f.Efficiency }
+
+func (f Fixed) searched() float64 { return f.Searched }
 
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-// best returns the size with the most goodput.
-func (r Real) best() int {
+// best returns the size with the most goodput in the median round, by a value of its samples.
+func (r Real) best(value func(Fixed) float64) Fixed {
 	return slices.MaxFunc(r.Fixed, func(a, b Fixed) int {
-		return int(math.Copysign(1, a.median()-b.median()))
-	}).Batch
+		return cmp.Compare(value(a)*median(a.SamplesPerSecond), value(b)*median(b.SamplesPerSecond))
+	})
 }
 
-// parts returns the goodput of a size relative to that of the best one in each round, in per cent.
-func (r Real) parts(size int) []float64 {
-	of := func(size int) Fixed {
-		return r.Fixed[slices.IndexFunc(r.Fixed, func(f Fixed) bool { return f.Batch == size })]
-	}
-	f, best := of(size), of(r.Best)
+// part returns the goodput of a size relative to that of the best one in the median round, in per cent.
+func (r Real) part(size int, value func(Fixed) float64) float64 {
+	f := r.Fixed[slices.IndexFunc(r.Fixed, func(f Fixed) bool { return f.Batch == size })]
+	best := r.best(value)
 	parts := make([]float64, len(f.SamplesPerSecond))
 	for i, rate := range f.SamplesPerSecond {
-		parts[i] = 100 * rate * f.Efficiency / (best.SamplesPerSecond[i] * best.Efficiency)
+		parts[i] = 100 * rate * value(f) / (best.SamplesPerSecond[i] * value(best))
 	}
-	return parts
+	return median(parts)
 }
 
 // exhaustive measures all fixed sizes, in turns.
@@ -58,6 +58,7 @@ type exhaustive struct {
 }
 
 func (e *exhaustive) run(ctx context.Context) ([]Fixed, error) {
+	searched := e.noise
 	var all []Fixed
 	for _, size := range fixedSizes(realRange) {
 		all = append(all, Fixed{Batch: size})
@@ -72,9 +73,9 @@ func (e *exhaustive) run(ctx context.Context) ([]Fixed, error) {
 			all[i].SamplesPerSecond = append(all[i].SamplesPerSecond, rate)
 		}
 	}
-	scale := e.scale()
 	for i := range all {
-		all[i].Efficiency = realRange.Rule.Efficiency(scale, scale, float64(realRange.Default), float64(all[i].Batch))
+		all[i].Efficiency = efficiency(e.noise, all[i].Batch)
+		all[i].Searched = efficiency(searched, all[i].Batch)
 	}
 	return all, nil
 }
@@ -153,13 +154,14 @@ func (e *exhaustive) learn(p wire.Progress) {
 	}
 }
 
-// scale is the best estimate of the noise scale, 0 if there is none: no larger size is better then.
-func (e *exhaustive) scale() float64 {
-	if !e.noise.Known() {
-		return 0
+// efficiency is the value of a sample by the best estimate of the noise scale. It is 0 if there is none: no larger size is better then.
+func efficiency(n goodput.Noise, size int) float64 {
+	scale := 0.0
+	if n.Known() {
+		low, high := n.Scale()
+		scale = min(max(low, n.Variance/n.Signal), high)
 	}
-	low, high := e.noise.Scale()
-	return min(max(low, e.noise.Variance/e.noise.Signal), high)
+	return realRange.Rule.Efficiency(scale, scale, float64(realRange.Default), float64(size))
 }
 
 // bounds are those of the noise scale; 0 and 0 if it is unknown.

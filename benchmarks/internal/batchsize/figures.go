@@ -43,18 +43,22 @@ func SimulatedGoals(c Curve, seeds []Simulated) []results.Goal {
 	}
 }
 
-// RealGoals returns the figures of the searches of one kind of real job. A search counts by its median round.
+// RealGoals returns the figures of the searches of one kind of real job.
 func RealGoals(kind string, searches []Real) []results.Goal {
-	var own, ofBest, points, seconds []float64
+	var own, ofBest, searched, best, points, seconds []float64
 	for _, r := range searches {
-		own = append(own, median(r.parts(r.Own)))
-		ofBest = append(ofBest, median(r.parts(r.Size)))
+		own = append(own, r.part(r.Own, Fixed.efficiency))
+		ofBest = append(ofBest, r.part(r.Size, Fixed.efficiency))
+		searched = append(searched, r.part(r.Size, Fixed.searched))
+		best = append(best, float64(r.Best))
 		points = append(points, float64(r.Points))
 		seconds = append(seconds, r.Seconds)
 	}
 	return []results.Goal{
 		results.Measured(kind+": the job's own size, of the best", "%", own),
 		results.Measured(kind+": of the best fixed size", "%", ofBest).AtLeast(minOfBest),
+		results.Measured(kind+": of the best by the noise that the search knew", "%", searched),
+		results.Measured(kind+": best fixed size", "samples", best),
 		results.Measured(kind+": measured sizes", "sizes", points).AtMost(goodput.MaxPoints),
 		results.Measured(kind+": time to the last size", "s", seconds),
 	}

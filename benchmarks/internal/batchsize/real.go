@@ -99,7 +99,7 @@ func (w Workplace) Run(ctx context.Context, kind string, seed int, t Times, say 
 		return Real{}, fmt.Errorf("%s: %w", kind, err)
 	}
 	r.ScaleLow, r.ScaleHigh = e.bounds()
-	r.Best = r.best()
+	r.Best = r.best(Fixed.efficiency).Batch
 	say(fmt.Sprintf("%s: %d is the best size", kind, r.Best))
 	return r, nil
 }
