@@ -156,7 +156,7 @@ bench-interference: ## Predicted slowdowns of unseen pairs and triples of jobs, 
 	bin/benchmarks interference $(ARGS)
 
 .PHONY: bench-predict
-bench-predict: ## How well the iteration time of unseen jobs is predicted (ARGS="--data DIR": folder with Qore-DL's iteration_time.csv)
+bench-predict: ## How well the iteration time of unseen jobs is predicted (ARGS="--data DIR": folder with Qore-DL's iteration_time.csv; "--others": next to other models)
 	$(BUILD) ./benchmarks
 	bin/benchmarks predict $(ARGS)
 

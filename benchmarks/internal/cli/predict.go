@@ -23,6 +23,8 @@ type predictOptions struct {
 	seeds  int
 	quick  bool
 	strict bool
+	others bool
+	python string
 	out    string
 }
 
@@ -44,6 +46,8 @@ repository qore-dl/qore-dl-code (Apache License 2.0), or another file with the s
 	f.IntVar(&o.seeds, "seeds", 5, "number of splits into folds")
 	f.BoolVar(&o.quick, "quick", false, "one seed")
 	f.BoolVar(&o.strict, "strict", false, "fail if a goal is not met")
+	f.BoolVar(&o.others, "others", false, "predict also by twelve models of scikit-learn: two minutes")
+	f.StringVar(&o.python, "python", "/usr/bin/python3", "Python with scikit-learn, for --others")
 	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for predict.json")
 	return cmd
 }
@@ -62,19 +66,30 @@ func (o *predictOptions) run(cmd *cobra.Command) error {
 	began := time.Now()
 	summary := results.Summary{
 		Name: "predict", Quick: o.quick, Commit: o.commit, Date: began.UTC().Truncate(time.Second), Machine: results.ThisMachine(nil),
-		Command:  results.Command("bench-predict", cmd.Flags(), "out", "data"),
+		Command:  results.Command("bench-predict", cmd.Flags(), "out", "data", "python"),
 		Settings: map[string]string{"rows": strconv.Itoa(len(rows)), "folds of configurations": strconv.Itoa(prediction.Folds)},
 	}
 	var rounds []prediction.Round
+	var others []prediction.Others
 	for seed := range o.seeds {
 		round, err := prediction.Evaluate(rows, uint64(seed+1))
 		if err != nil {
 			return fmt.Errorf("%s: %w", filepath.Join(o.data, iterationFile), err)
 		}
 		rounds = append(rounds, round)
+		if o.others {
+			other, err := prediction.EvaluateOthers(cmd.Context(), o.python, rows, uint64(seed+1))
+			if err != nil {
+				return err
+			}
+			others = append(others, other)
+		}
 		summary.Seeds = append(summary.Seeds, uint32(seed+1))
 	}
 	summary.Goals = prediction.Goals(rows, rounds)
+	if o.others {
+		summary.Goals = append(summary.Goals, prediction.OtherGoals(others)...)
+	}
 	summary.Took("all", time.Since(began))
 	err = errors.Join(results.Table(cmd.OutOrStdout(), summary.Goals), summary.Write(filepath.Join(o.out, "predict.json")))
 	if missed := summary.Missed(); o.strict && len(missed) > 0 {

@@ -26,9 +26,7 @@ func Goals(rows []qoredl.Iteration, rounds []Round) []results.Goal {
 		for _, r := range rounds {
 			values = append(values, figure(cases(r)))
 		}
-		goal := results.Measured(name, unit, values)
-		goal.Value, goal.Low, goal.High = round(goal.Value), round(goal.Low), round(goal.High)
-		return goal
+		return rounded(name, unit, values)
 	}
 	cold := func(r Round) []Case { return r.Cold }
 	goals = append(goals,
@@ -106,6 +104,12 @@ func covered(cases []Case) float64 {
 		}
 	}
 	return 100 * float64(n) / float64(len(cases))
+}
+
+func rounded(name, unit string, values []float64) results.Goal {
+	goal := results.Measured(name, unit, values)
+	goal.Value, goal.Low, goal.High = round(goal.Value), round(goal.Low), round(goal.High)
+	return goal
 }
 
 func round(x float64) float64 { return math.Round(1000*x) / 1000 }
