@@ -11,6 +11,9 @@ import (
 const (
 	// intervalNoise is the relative deviation of the mean step time of one interval.
 	intervalNoise = 0.05
+	// stayNoise is the relative deviation that the intervals of one stay at a size have in common: a machine is faster or slower for a
+	// while. More intervals do not reduce it.
+	stayNoise = 0.04
 	// priorWeight is the weight of the prior, in intervals: half of a step does not depend on the batch size.
 	priorWeight = 0.02
 	// maxIntervals bounds the intervals of a point that count.
@@ -22,7 +25,7 @@ const (
 // Point is what was measured at one batch size.
 type Point struct {
 	Batch int `json:"batch"`
-	// Step is the mean time of a step in Intervals intervals, of which the last maxIntervals count.
+	// Step is the mean time of a step with as many samples as the batch size, in Intervals intervals, of which the last maxIntervals count.
 	Step      growth.Seconds `json:"stepSeconds"`
 	Intervals int            `json:"intervals"`
 	// Memory is the most memory in use at this size, before any larger one; 0 if unknown.
@@ -49,7 +52,7 @@ func fitCurve(points []Point) curve {
 	excess := c.excess(points)
 	for _, p := range points {
 		b := float64(p.Batch)
-		noise := intervalNoise * intervalNoise / p.weight()
+		noise := p.noise()
 		trust := excess / (excess + noise)
 		c.batches = append(c.batches, b)
 		c.steps = append(c.steps, math.Exp(trust*math.Log(float64(p.Step))+(1-trust)*math.Log(c.line(b))))
@@ -58,6 +61,11 @@ func fitCurve(points []Point) curve {
 }
 
 func (p Point) weight() float64 { return float64(min(max(1, p.Intervals), maxIntervals)) }
+
+// noise is the variance of the relative error of the mean step time.
+func (p Point) noise() float64 {
+	return intervalNoise*intervalNoise/p.weight() + stayNoise*stayNoise
+}
 
 // fit is a least-squares fit of the relative errors, with the prior as a pseudo-observation. Neither part is negative.
 func (c *curve) fit(points []Point) {
@@ -92,7 +100,7 @@ func (c curve) excess(points []Point) float64 {
 	for _, p := range points {
 		relative := math.Log(float64(p.Step) / c.line(float64(p.Batch)))
 		sum += relative * relative
-		noise += intervalNoise * intervalNoise / p.weight()
+		noise += p.noise()
 	}
 	free := float64(max(1, len(points)-2))
 	return max(0, sum/free-noise/float64(len(points)))

@@ -31,6 +31,7 @@
 // State.Options are the sizes that a job can change to: within the declared range, at most twice or half the present size or else
 // measured before, with the memory that they are predicted to need. At most MaxPoints sizes are measured. The first one
 // with F = c·b as the prior gives the next; from then on the step time of a size that was not measured follows from its neighbours.
+// A measured step time lies between the measurement and the line F + c·b of all sizes, as far as its deviation from the line is more than chance.
 // While few sizes are measured, one that may be better within the error of the prediction is measured too. After the first size that is
 // a smaller one which would be better if no part of a step were fixed.
 // The search is a local one: it does not cross a range of sizes that are worse.

@@ -18,6 +18,7 @@ type harness struct {
 	scale float64
 	sizes goodput.Range
 	noise float64 // relative deviation of one interval
+	stay  float64 // relative deviation that the intervals of one stay at a size have in common
 	// certain is the percentage of seeds that find at least 95 %. Tiles are not a line: some of their steps look like noise.
 	certain int
 }
@@ -55,11 +56,12 @@ func (w harness) tune(seed uint64, intervals int) (size int, state goodput.State
 	state = goodput.State{Range: w.sizes}
 	size = w.sizes.Default
 	order = []int{size}
+	stay := w.stay * random.NormFloat64()
 	for range intervals {
 		for range 4 {
 			state.Noise = state.Noise.Add(w.gradients(size, random))
 		}
-		step := w.step(float64(size)) * math.Exp(w.noise*random.NormFloat64())
+		step := w.step(float64(size)) * math.Exp(w.noise*random.NormFloat64()+stay)
 		state = state.Observe(size, growth.Seconds(step), 100)
 		state.MemoryLimit = 1 << 20
 		if options := state.Options(size); len(options) > 1 {
@@ -67,6 +69,7 @@ func (w harness) tune(seed uint64, intervals int) (size int, state goodput.State
 			if chosen.Batch != size {
 				size = chosen.Batch
 				order = append(order, size)
+				stay = w.stay * random.NormFloat64()
 			}
 		}
 	}
@@ -129,6 +132,25 @@ func TestOptions_FindTheBestSizeInNoise(t *testing.T) {
 			t.Logf("%d of %d seeds, worst %.3f", met, seeds, least)
 			require.GreaterOrEqual(t, met, seeds*w.certain/100)
 			require.GreaterOrEqual(t, least, .8)
+		})
+	}
+}
+
+// All intervals of one stay at a size are slower or faster, as those of a machine that does other work for a while.
+func TestOptions_FindTheBestSizeOfAMachineThatVaries(t *testing.T) {
+	const seeds = 100
+	for name, w := range worlds(.05) {
+		w.stay = .04
+		t.Run(name, func(t *testing.T) {
+			met := 0
+			for seed := range uint64(seeds) {
+				size, _, _ := w.tune(seed, 200)
+				if w.goodput(size)/w.best() >= .95 {
+					met++
+				}
+			}
+			t.Logf("%d of %d seeds", met, seeds)
+			require.GreaterOrEqual(t, met, seeds*90/100)
 		})
 	}
 }

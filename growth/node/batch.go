@@ -68,7 +68,18 @@ func (n *Node) observeBatch(j *job, o trial.Observation) {
 	if !same || !o.Reported || o.Restarted || !j.batch.declared() || j.settings.pending(j.sentConfig) {
 		return
 	}
-	j.batch.known = j.batch.known.Observe(o.Batch, n.stepOf(j), n.batchMemory(j))
+	step := n.stepOf(j) * growth.Seconds(j.rates.fullStep(o.Batch))
+	j.batch.known = j.batch.known.Observe(o.Batch, step, n.batchMemory(j))
+}
+
+// fullStep is by how much a step would be longer if all steps had the samples of a full batch. The last batch of an epoch often has fewer: with a large
+// size, that is a large part of the samples. It is 1 for a job that counts samples in another way.
+func (r rates) fullStep(batch int) float64 {
+	const most = 2
+	if full := float64(batch) / r.perStep; full >= 1 && full <= most {
+		return full
+	}
+	return 1
 }
 
 // stepOf returns the time of a step. Of jobs that share the CPU it is their CPU time, which does not depend on the share.

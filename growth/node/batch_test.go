@@ -46,6 +46,34 @@ func TestBatch_TheSampleHasWhatWasMeasured(t *testing.T) {
 	})
 }
 
+// The last batch of an epoch has fewer samples. What a size does in a second follows from those that its steps have.
+func TestBatch_StepsCountAsFullOnes(t *testing.T) {
+	for name, tc := range map[string]struct{ part, want float64 }{
+		"full batches":                    {1, 1},
+		"one of four has a quarter":       {13.0 / 16, 16.0 / 13},
+		"the job counts samples by parts": {1.0 / 8, 1},
+		"the job counts samples by words": {500, 1},
+		"the job counts no samples":       {0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, policy.FlowCon, func(t *testing.T, w *harness) {
+				j := newTrainee(w)
+				j.declares()
+				declared, step := j.reports, 0.0
+				j.reports = func(p *wire.Progress) {
+					declared(p)
+					p.Steps, p.Samples = 16, int64(16*float64(j.batch)*tc.part)
+					step = float64(p.StepSeconds)
+				}
+				j.run(6)
+				s := w.sample("a")
+				require.InEpsilon(t, tc.want, float64(s.Batch.Points[0].Step)/float64(s.StepSeconds), 1e-6)
+				require.InEpsilon(t, step, float64(s.StepSeconds), 1e-6)
+			})
+		})
+	}
+}
+
 // The ranks of a job on one GPU need their memory at the same time. What the driver needs for a process, 512 MiB, is added once.
 func TestBatch_TheMemoryIsThatOfAllRanks(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *harness) {

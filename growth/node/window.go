@@ -13,6 +13,7 @@ type window struct {
 	samples    float64
 	steps      float64
 	step, load float64 // sums of step and load times, in seconds, weighted by steps
+	sized      float64 // samples of the steps in steps
 	value      float64 // mean of the metric
 	values     float64 // number of values in the mean
 	reports    int
@@ -22,6 +23,7 @@ type window struct {
 type rates struct {
 	samples    growth.PerSecond
 	step, load growth.Seconds
+	perStep    float64 // samples per step; 0 if unknown
 }
 
 func (w *window) add(p wire.Progress) {
@@ -31,6 +33,7 @@ func (w *window) add(p wire.Progress) {
 	if p.StepSeconds > 0 {
 		w.steps += steps
 		w.step += steps * float64(p.StepSeconds)
+		w.sized += float64(p.Samples)
 		w.load += steps * float64(min(p.LoadSeconds, p.StepSeconds))
 	}
 }
@@ -54,6 +57,7 @@ func (w *window) close(now time.Time, before rates) rates {
 	if w.steps > 0 {
 		r.step = growth.Seconds(w.step / w.steps)
 		r.load = growth.Seconds(w.load / w.steps)
+		r.perStep = w.sized / w.steps
 	}
 	*w = window{since: now}
 	return r
