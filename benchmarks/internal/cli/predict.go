@@ -46,7 +46,7 @@ repository qore-dl/qore-dl-code (Apache License 2.0), or another file with the s
 	f.IntVar(&o.seeds, "seeds", 5, "number of splits into folds")
 	f.BoolVar(&o.quick, "quick", false, "one seed")
 	f.BoolVar(&o.strict, "strict", false, "fail if a goal is not met")
-	f.BoolVar(&o.others, "others", false, "predict also by twelve models of scikit-learn: two minutes")
+	f.BoolVar(&o.others, "others", false, "predict also by twelve models of scikit-learn: half a minute")
 	f.StringVar(&o.python, "python", "/usr/bin/python3", "Python with scikit-learn, for --others")
 	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for predict.json")
 	return cmd

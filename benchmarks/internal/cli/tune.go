@@ -45,7 +45,7 @@ func tuneCommand(commit string) *cobra.Command {
 search: simulated jobs of several shapes, and PyTorch jobs with the shim on this machine. It also measures what the shim's
 gradients() costs. It writes tune.json.
 
-The phases real and gradients need Python with PyTorch and scikit-learn, and a machine that is otherwise idle: three quarters of an hour.`,
+The phases real and gradients need Python with PyTorch and scikit-learn, and a machine that is otherwise idle: more than an hour.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
