@@ -37,12 +37,7 @@ func (n *Node) pausedOnCPU() []fairfinish.Job {
 	var paused []fairfinish.Job
 	for _, j := range n.sorted() {
 		if j.tunable() && j.isPaused() && !j.pod.Ended() {
-			paused = append(paused, fairfinish.Job{
-				ID:        j.pod.Ref.UID,
-				Used:      growth.Work(j.metered.CPU),
-				Remaining: n.forecast(j.leader()).remaining,
-				Paused:    true,
-			})
+			paused = append(paused, n.paused(j, growth.Work(j.metered.CPU)))
 		}
 	}
 	return paused
@@ -53,15 +48,14 @@ func (n *Node) pausedOnGPUs() []fairfinish.Job {
 	var paused []fairfinish.Job
 	for _, j := range n.sorted() {
 		if j.identity() == j && j.leavesGPU() && !j.pod.Ended() {
-			paused = append(paused, fairfinish.Job{
-				ID:        j.pod.Ref.UID,
-				Used:      growth.Work(j.gpu.used),
-				Remaining: n.forecast(j.leader()).remaining,
-				Paused:    true,
-			})
+			paused = append(paused, n.paused(j, growth.Work(j.gpu.used)))
 		}
 	}
 	return paused
+}
+
+func (n *Node) paused(j *job, used growth.Work) fairfinish.Job {
+	return fairfinish.Job{ID: j.pod.Ref.UID, Used: used, Remaining: n.forecast(j.leader()).remaining, Paused: true}
 }
 
 // keepPaused keeps the accounts of paused jobs on GPUs that no other job uses.

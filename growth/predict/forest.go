@@ -13,15 +13,15 @@ const (
 // the mean is better than either.
 type forest struct {
 	// relative trees learn the deviations from the law. Their splits separate what differs by a factor.
-	relative []seeing
+	relative []bagged
 	// absolute trees learn seconds. Their splits separate the slow from the slowest.
-	absolute []seeing
+	absolute []bagged
 }
 
-// seeing is a tree with whether it has learned from each job.
-type seeing struct {
-	tree tree
-	seen []bool
+// bagged is a tree that has learned from some jobs, those in its bag. The others are out of bag.
+type bagged struct {
+	tree  tree
+	inBag []bool // by job
 }
 
 // newForest learns from the points of a number of jobs, which must be more than one.
@@ -29,38 +29,38 @@ func newForest(points []point, jobs int) *forest {
 	f := &forest{}
 	r := random(1)
 	for range trees {
-		f.relative = append(f.relative, newSeeing(points, jobs, &r, func(p point) float64 { return p.value }))
-		f.absolute = append(f.absolute, newSeeing(points, jobs, &r, func(p point) float64 { return math.Exp(p.value + p.values.law()) }))
+		f.relative = append(f.relative, newBagged(points, jobs, &r, func(p point) float64 { return p.value }))
+		f.absolute = append(f.absolute, newBagged(points, jobs, &r, func(p point) float64 { return float64(seconds(p.value + p.values.law())) }))
 	}
 	return f
 }
 
-func newSeeing(points []point, jobs int, r *random, value func(point) float64) seeing {
-	s := seeing{seen: make([]bool, jobs)}
+func newBagged(points []point, jobs int, r *random, value func(point) float64) bagged {
+	b := bagged{inBag: make([]bool, jobs)}
 	for _, job := range r.permutation(jobs)[:max(1, jobs*seenTenths/10)] {
-		s.seen[job] = true
+		b.inBag[job] = true
 	}
 	var examples []example
 	for _, p := range points {
-		if s.seen[p.job] {
+		if b.inBag[p.job] {
 			examples = append(examples, example{features: p.features, value: value(p)})
 		}
 	}
-	s.tree = grow(examples, r)
-	return s
+	b.tree = grow(examples, r)
+	return b
 }
 
 // predict returns the deviation from the law.
 func (f *forest) predict(v values) float64 {
-	return f.vote(v, v.features(), func(seeing) bool { return true })
+	return f.vote(v, v.features(), func(bagged) bool { return true })
 }
 
 // unseen predicts a point of a job by the trees that have not learned from it.
 func (f *forest) unseen(p point) float64 {
-	return f.vote(p.values, p.features, func(s seeing) bool { return !s.seen[p.job] })
+	return f.vote(p.values, p.features, func(b bagged) bool { return !b.inBag[p.job] })
 }
 
-func (f *forest) vote(v values, x features, use func(seeing) bool) float64 {
+func (f *forest) vote(v values, x features, use func(bagged) bool) float64 {
 	relative, voted := vote(f.relative, x, use)
 	absolute, votedToo := vote(f.absolute, x, use)
 	if !voted || !votedToo {
@@ -70,11 +70,11 @@ func (f *forest) vote(v values, x features, use func(seeing) bool) float64 {
 }
 
 // vote returns the median of some trees, if there are any.
-func vote(trees []seeing, x features, use func(seeing) bool) (value float64, voted bool) {
+func vote(trees []bagged, x features, use func(bagged) bool) (value float64, voted bool) {
 	var all []float64
-	for _, s := range trees {
-		if use(s) {
-			all = append(all, s.tree.predict(x))
+	for _, b := range trees {
+		if use(b) {
+			all = append(all, b.tree.predict(x))
 		}
 	}
 	if len(all) == 0 {

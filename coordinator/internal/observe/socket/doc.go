@@ -10,5 +10,6 @@
 // connections. If a rank connects again, its old connection is closed.
 //
 // Sockets are read once a second, all at the same moment, and no message causes a wake-up in between: progress reports
-// are frequent and not urgent. A config is sent at once.
+// are frequent and not urgent. Drain reads the socket of one slot at once: a job may have sent its last message just before its end. A
+// config is sent at once.
 package socket
