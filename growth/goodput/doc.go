@@ -16,9 +16,15 @@
 //	|G|²  = (B·|g_B|² − b·|g_b|²) / (B − b)
 //	tr(Σ) = (|g_b|² − |g_B|²) / (1/b − 1/B)
 //
-// Their ratio is biased and noisy, so numerator and denominator are smoothed first. φ is an interval: the estimate of |G|²
-// plus and minus its standard error. The less favourable end counts: the lower one for larger sizes, the higher one for smaller
-// sizes. As long as φ is unknown the interval is 0 to ∞, by which no larger size has a better goodput.
+// Their ratio is biased and noisy, so numerator and denominator are smoothed first. Both count relative to |g_b|²: else the rare
+// batches with long gradients would decide, and each size would have another noise scale. With batch normalisation small batches can
+// have gradients a thousand times as long as the median; and gradients get shorter while a job trains. So φ is that of the typical
+// step, which is also what an optimizer that divides by the length of the gradients (Adam) makes of it. Comparisons of several sizes
+// count together, those with the less noisy gradients more.
+//
+// φ is an interval: the estimate of |G|² plus and minus its standard error. The less favourable end counts: the lower one for larger
+// sizes, the higher one for smaller sizes. As long as φ is unknown the interval is 0 to ∞, by which no larger size has a better
+// goodput.
 //
 // # Learning rate
 //

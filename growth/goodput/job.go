@@ -15,6 +15,8 @@ const (
 	headroom = 0.1
 	// newConditions is the change of a step time from which other jobs are its reason, and not chance.
 	newConditions = 1.25
+	// outlier bounds the influence of one interval on a step time, as a factor.
+	outlier = 10
 )
 
 // Range is what a job declares about its batch size.

@@ -36,18 +36,21 @@ func (w harness) best() (most float64) {
 	return most
 }
 
-// gradients returns comparisons of gradients whose noise has the scale of the harness.
-func (w harness) gradients(batch int, random *rand.Rand) goodput.Comparison {
-	const signal = 0.5
-	b := float64(batch)
-	chance := func() float64 { return math.Exp(0.2 * random.NormFloat64()) }
-	return goodput.Comparison{
-		Count:        1,
-		Small:        b,
-		SmallSquared: (signal + signal*w.scale/b) * chance(),
-		Large:        2 * b,
-		LargeSquared: (signal + signal*w.scale/(2*b)) * chance(),
+// gradients compares two gradients of a length with their mean. They are those of a batch, and their noise has the scale of the harness.
+func (w harness) gradients(batch int, length float64, random *rand.Rand) goodput.Comparison {
+	const dimensions = 16
+	noise := math.Sqrt(w.scale / float64(batch) / dimensions)
+	var small, large float64
+	for i := range dimensions {
+		first, second := noise*random.NormFloat64(), noise*random.NormFloat64()
+		if i == 0 {
+			first, second = first+1, second+1
+		}
+		small += (first*first + second*second) / 2
+		large += (first + second) * (first + second) / 4
 	}
+	squared := length * length
+	return goodput.Comparison{Small: float64(batch), SmallSquared: small * squared, Large: 2 * float64(batch), LargeSquared: large * squared}
 }
 
 // tune lets a job follow its options for a number of intervals. It returns its last size and the sizes in order.
@@ -59,7 +62,7 @@ func (w harness) tune(seed uint64, intervals int) (size int, state goodput.State
 	stay := w.stay * random.NormFloat64()
 	for range intervals {
 		for range 4 {
-			state.Noise = state.Noise.Add(w.gradients(size, random))
+			state.Noise = state.Noise.Add(w.gradients(size, 1, random))
 		}
 		step := w.step(float64(size)) * math.Exp(w.noise*random.NormFloat64()+stay)
 		state = state.Observe(size, growth.Seconds(step), 100)
@@ -176,7 +179,7 @@ func TestOptions_StepsAreBoundedAndInsideTheRange(t *testing.T) {
 func ExampleState_Options() {
 	s := goodput.State{Range: goodput.Range{Default: 64, Min: 16, Max: 512, Rule: goodput.Linear}, MemoryLimit: 8192}
 	for range 20 { // gradients with a noise scale of 640 samples
-		s.Noise = s.Noise.Add(goodput.Comparison{Count: 1, Small: 64, SmallSquared: 11, Large: 128, LargeSquared: 6})
+		s.Noise = s.Noise.Add(goodput.Comparison{Small: 64, SmallSquared: 11, Large: 128, LargeSquared: 6})
 	}
 	for range 4 {
 		s = s.Observe(64, .1, 1024)

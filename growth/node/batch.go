@@ -29,7 +29,6 @@ func (b *batchState) add(p wire.Progress) {
 	}
 	if g := p.Gradients; g != nil {
 		b.known.Noise = b.known.Noise.Add(goodput.Comparison{
-			Count:        g.Count,
 			Small:        float64(g.Small),
 			SmallSquared: g.SmallSquared,
 			Large:        float64(g.Large),

@@ -58,9 +58,9 @@ Guarantees to the job:
 The protocol: newline-delimited JSON over a Unix socket, at most 64 KiB a line, every line with "v": 1 and a "type".
   job to agent  progress  step, epoch, total_steps, metrics, steps and samples since the last report, step_seconds and
                           load_seconds (means per step), batch_size, loaders, batch (default, min, max, learning_rate:
-                          what batch_size() declares), gradients (count, small, small_squared, large, large_squared: means
-                          of squared norms of gradients over batches of two sizes), gpu_memory_mib (the most that PyTorch
-                          has reserved on a GPU)
+                          what batch_size() declares), gradients (count, small, small_squared, large, large_squared: squared
+                          norms of gradients over batches of two sizes, means of count comparisons, each relative to the
+                          norm of its small batch), gpu_memory_mib (the most that PyTorch has reserved on a GPU)
                 describe  batch_size, flops (for one sample), params: once per connection
                 ack       generation, applied: the job has fetched every changed value that it uses
                 saved     path, sha256, step, request (of the save that it answers)
@@ -392,7 +392,7 @@ class _Report:
         self.measured = 0     # steps whose duration is known
         self.seconds = 0.0    # wall time of these, with loading, without the sleep of the gate
         self.load = 0.0       # the part of that time spent waiting for data
-        self.gradients = None  # (count, samples of a small batch, mean squared norm of its gradient, ... of twice as many)
+        self.gradients = None  # (count, samples of a small batch, mean squared norm for twice as many relative to that for one)
         self.dirty = False
 
     def add(self, samples, number, epoch, total, metrics, seconds, load):
@@ -423,14 +423,13 @@ class _Report:
         self.dirty = True
         return count
 
-    def compare(self, count, samples, small, large):
-        """Add squared norms of gradients: the mean over count pairs. Only those of the newest batch size are kept."""
+    def compare(self, count, samples, relative):
+        """Add the mean over count pairs of gradients. Only those of the newest batch size are kept."""
         had = self.gradients
         if had and had[1] == samples:
-            part = count / (had[0] + count)
-            small, large = had[2] + part * (small - had[2]), had[3] + part * (large - had[3])
             count += had[0]
-        self.gradients = (min(count, MAX_COUNT), samples, small, large)
+            relative = had[2] + (count - had[0]) / count * (relative - had[2])
+        self.gradients = (min(count, MAX_COUNT), samples, relative)
 
     def absorb(self, earlier):
         """Merge an earlier report that was not delivered."""
@@ -463,9 +462,9 @@ class _Report:
         if declared:
             message["batch"] = declared
         if self.gradients:
-            count, samples, small, large = self.gradients
-            message["gradients"] = {"count": count, "small": samples, "small_squared": small, "large": 2 * samples,
-                                    "large_squared": large}
+            count, samples, relative = self.gradients
+            message["gradients"] = {"count": count, "small": samples, "small_squared": 1.0, "large": 2 * samples,
+                                    "large_squared": relative}
         if memory is not None:
             message["gpu_memory_mib"] = memory
         return message
@@ -567,7 +566,7 @@ class _Gradients:
         return self._steps % GRADIENT_EVERY <= 1
 
     def add(self, model, samples):
-        """Count a step. Returns (samples, squared norm of one gradient, ... of the mean of two) at the end of a period."""
+        """Count a step. Returns (samples, squared norm of the mean of two gradients relative to that of one) at the end of a period."""
         phase, self._steps = self._steps % GRADIENT_EVERY, self._steps + 1
         if phase > 1 or self._broken or (phase == 1 and self._first is None):
             return None
@@ -578,7 +577,7 @@ class _Gradients:
                 return None
             norms, self._norms = self._norms, None
             self._first = [g.clone() for g in _gradients_of(model)], samples
-            return _squared_norms(norms)
+            return _relative_norm(norms)
         except Exception as err:   # another framework, or another version of it
             self._broken, self._first = True, None
             _log.warning("the noise of the gradient is not measured: %s", err)
@@ -602,7 +601,7 @@ def _products(first, samples, second, samples_now):
     return samples, [a.dot(a) for a, _ in pairs], [b.dot(b) for _, b in pairs], [a.dot(b) for a, b in pairs]
 
 
-def _squared_norms(products):
+def _relative_norm(products):
     if products is None:
         return None
     samples = products[0]
@@ -610,7 +609,7 @@ def _squared_norms(products):
     small, large = (first + second) / 2, max(0.0, (first + second + 2 * both) / 4)
     if _finite(small) is None or _finite(large) is None or small <= 0:   # an overflow, as loss scaling tries them
         return None
-    return samples, small, large
+    return samples, large / small
 
 
 def _gpu_memory():
@@ -1599,11 +1598,11 @@ class _Client:
             return
         if not given and self._gradients.due():   # to ask for the ranks takes longer than to count a step
             samples *= _world_size()
-        norms = self._gradients.add(model, samples)
-        if norms is None:
+        compared = self._gradients.add(model, samples)
+        if compared is None:
             return
         with self._lock:
-            self._report.compare(1, *norms)
+            self._report.compare(1, *compared)
 
     def value(self, key, default, declared=None):
         if self._thread is None:

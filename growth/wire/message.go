@@ -55,7 +55,7 @@ type Batch struct {
 }
 
 // Gradients compares gradients over batches of Small and of Large samples. The squares of their norms are means over Count
-// comparisons.
+// comparisons. Only their ratio counts. The shim takes it for each comparison, so that SmallSquared is 1.
 type Gradients struct {
 	Count        int64   `json:"count"`
 	Small        int64   `json:"small"`

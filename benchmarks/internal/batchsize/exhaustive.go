@@ -145,7 +145,6 @@ func (e *exhaustive) await(ctx context.Context, generation int64) error {
 func (e *exhaustive) learn(p wire.Progress) {
 	if g := p.Gradients; g != nil {
 		e.noise = e.noise.Add(goodput.Comparison{
-			Count:        g.Count,
 			Small:        float64(g.Small),
 			SmallSquared: g.SmallSquared,
 			Large:        float64(g.Large),
@@ -154,13 +153,9 @@ func (e *exhaustive) learn(p wire.Progress) {
 	}
 }
 
-// efficiency is the value of a sample by the best estimate of the noise scale. It is 0 if there is none: no larger size is better then.
+// efficiency is the value of a sample by the most likely noise scale. As long as none is known, no larger size is better.
 func efficiency(n goodput.Noise, size int) float64 {
-	scale := 0.0
-	if n.Known() {
-		low, high := n.Scale()
-		scale = min(max(low, n.Variance/n.Signal), high)
-	}
+	scale := n.Likely()
 	return realRange.Rule.Efficiency(scale, scale, float64(realRange.Default), float64(size))
 }
 

@@ -12,10 +12,8 @@ import (
 const (
 	interval  = 10 * time.Second
 	intervals = 180 // half an hour
-	// noise is the relative deviation of the mean step time of an interval, and of a squared norm of a gradient.
-	noise, normNoise = .05, .2
-	// signal is the squared norm of the true gradient.
-	signal = .5
+	// noise is the relative deviation of the mean step time of an interval.
+	noise = .05
 )
 
 // Simulated is the result of one seed.
@@ -89,21 +87,29 @@ func (s *simulation) progress() wire.Progress {
 	}
 }
 
-// gradients compares gradients of two sizes, whose noise has the job's scale, four times.
+// gradients compares four pairs of gradients with their means, as the shim does. Their noise has the job's scale.
 func (s *simulation) gradients() *wire.Gradients {
 	const count = 4
-	b := float64(s.size)
-	squared := func(batch float64) (mean float64) {
-		for range count {
-			mean += (signal + signal*s.Scale/batch) * math.Exp(normNoise*s.random.NormFloat64()) / count
+	relative := 0.0
+	for range count {
+		relative += s.pair() / count
+	}
+	return &wire.Gradients{Count: count, Small: int64(s.size), SmallSquared: 1, Large: int64(2 * s.size), LargeSquared: relative}
+}
+
+// pair returns the squared norm of the mean of two gradients relative to that of one. As many dimensions as a gradient has here deviate
+// about as much as those of the jobs of benchmarks/jobs.
+func (s *simulation) pair() float64 {
+	const dimensions = 16
+	deviation := math.Sqrt(s.Scale / float64(s.size) / dimensions) // relative to the true gradient
+	var one, mean float64
+	for i := range dimensions {
+		first, second := deviation*s.random.NormFloat64(), deviation*s.random.NormFloat64()
+		if i == 0 {
+			first, second = first+1, second+1
 		}
-		return mean
+		one += (first*first + second*second) / 2
+		mean += (first + second) * (first + second) / 4
 	}
-	return &wire.Gradients{
-		Count:        count,
-		Small:        int64(s.size),
-		SmallSquared: squared(b),
-		Large:        int64(2 * s.size),
-		LargeSquared: squared(2 * b),
-	}
+	return mean / one
 }

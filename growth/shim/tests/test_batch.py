@@ -132,16 +132,19 @@ class Gradients(ShimTest):
         self.assertEqual(Vector.operations, 2 * (1 + 3) * periods, "a copy and three products for each of two parameters")
 
     def test_equal_gradients_have_no_noise(self):
-        self.assertEqual(self.reports(lambda step: [3.0, 4.0], 129), [(8, 25.0, 25.0)] * 2)
+        self.assertEqual(self.reports(lambda step: [3.0, 4.0], 129), [(8, 1.0)] * 2)
 
     def test_noise_is_estimated_without_bias(self):
         """Gradients are 1 in each of 50 coordinates, plus noise of a deviation of 2 per batch of 8 samples."""
         noise = random.Random(1)
-        norms = self.reports(lambda step: [1 + noise.gauss(0, 2) for _ in range(50)], 64 * 200 + 1)
-        small = sum(n[1] for n in norms) / len(norms)
-        large = sum(n[2] for n in norms) / len(norms)
-        self.assertAlmostEqual(small, 50 * (1 + 4), delta=5)
-        self.assertAlmostEqual(large, 50 * (1 + 2), delta=5)
+        compared = self.reports(lambda step: [1 + noise.gauss(0, 2) for _ in range(50)], 64 * 200 + 1)
+        self.assertAlmostEqual(sum(relative for _, relative in compared) / len(compared), (1 + 2) / (1 + 4), delta=0.02)
+
+    def test_each_pair_counts_as_much_as_any_other(self):
+        """A pair of gradients that are a thousand times as long as the others does not decide."""
+        def gradient(step):
+            return [1000.0, 0.0] if step == 64 else [0.0, 1000.0] if step == 65 else [3.0, 4.0]
+        self.assertEqual(self.reports(gradient, 64 * 3 + 1), [(8, 1.0), (8, 0.5), (8, 1.0)])
 
     def test_pairs_that_do_not_compare_are_dropped(self):
         self.assertEqual(self.reports(lambda step: [math.nan], 129), [])
@@ -170,14 +173,14 @@ class Gradients(ShimTest):
 
     def test_a_report_that_was_not_delivered_is_merged(self):
         earlier, later = self.job._Report(), self.job._Report()
-        earlier.compare(2, 8, 2.0, 1.0)
-        later.compare(1, 8, 5.0, 4.0)
+        earlier.compare(2, 8, 0.5)
+        later.compare(1, 8, 0.875)
         later.absorb(earlier)
-        self.assertEqual(later.gradients, (3, 8, 3.0, 2.0))
+        self.assertEqual(later.gradients, (3, 8, 0.625))
         other = self.job._Report()
-        other.compare(1, 16, 5.0, 4.0)
+        other.compare(1, 16, 0.875)
         other.absorb(earlier)
-        self.assertEqual(other.gradients, (1, 16, 5.0, 4.0))
+        self.assertEqual(other.gradients, (1, 16, 0.875))
 
     @unittest.skipIf(torch is None, "SKIPPED: gradients of PyTorch were not measured, PyTorch is not installed")
     def test_pytorch(self):

@@ -21,7 +21,7 @@ func noisy(uid growth.PodUID, options ...func(*history.Job)) history.Job {
 	j.Sample.Tunable, j.Sample.BatchSize = []string{"batch-size"}, &size
 	known := goodput.State{Range: goodput.Range{Default: 64, Min: 16, Max: 512, Rule: goodput.Linear}, MemoryLimit: 8192}
 	for range 20 {
-		known.Noise = known.Noise.Add(goodput.Comparison{Count: 1, Small: 64, SmallSquared: 101, Large: 128, LargeSquared: 51})
+		known.Noise = known.Noise.Add(goodput.Comparison{Small: 64, SmallSquared: 101, Large: 128, LargeSquared: 51})
 	}
 	for range 4 {
 		known = known.Observe(64, .1, 1000)

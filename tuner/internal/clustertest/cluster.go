@@ -112,7 +112,7 @@ func (c *Cluster) Sample(i int) bus.Sample {
 func batchState(batch, intervals int) *goodput.State {
 	s := goodput.State{Range: goodput.Range{Default: batch, Min: 8, Max: 1024, Rule: goodput.SquareRoot}, MemoryLimit: 16 << 10}
 	for range min(intervals, 20) {
-		s.Noise = s.Noise.Add(goodput.Comparison{Count: 1, Small: 64, SmallSquared: 11, Large: 128, LargeSquared: 6})
+		s.Noise = s.Noise.Add(goodput.Comparison{Small: 64, SmallSquared: 11, Large: 128, LargeSquared: 6})
 		s = s.Observe(batch, .1, 4000)
 	}
 	return &s
