@@ -18,7 +18,7 @@
 //
 // Their ratio is biased and noisy, so numerator and denominator are smoothed first. Both count relative to |g_b|²: else the rare
 // batches with long gradients would decide, and each size would have another noise scale. With batch normalisation small batches can
-// have gradients a thousand times as long as the median; and gradients get shorter while a job trains. So φ is that of the typical
+// have gradients some hundred times as long as the median; and gradients get shorter while a job trains. So φ is that of the typical
 // step, which is also what an optimizer that divides by the length of the gradients (Adam) makes of it. Comparisons of several sizes
 // count together, those with the less noisy gradients more.
 //
