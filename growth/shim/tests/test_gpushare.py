@@ -757,8 +757,8 @@ class Golden(unittest.TestCase):
         lines = [line(first), line(full, loaders=2, batch_size=64), line(resumed, loaders=0)]
         compared = self.job._Report()
         compared.add(64, 128, None, None, {}, None, 0.0)
-        compared.compare(1, 64, 2.0, 1.25)
-        compared.compare(1, 64, 3.0, 1.75)
+        compared.compare(1, 64, 0.5)
+        compared.compare(1, 64, 0.75)
         declared = self.job._declaration(64, 16, 512, "square-root")
         lines.append(self.job._line(compared.message({"batch_size": 64}, declared, 2048)))
         with mock.patch.dict(os.environ, RANK="3", LOCAL_RANK="1", WORLD_SIZE="4"):
