@@ -22,23 +22,27 @@ func Dashboard(source Source, index Index, models Models) http.Handler {
 	router := httprouter.New()
 	router.RedirectTrailingSlash = false
 	router.RedirectFixedPath = false
+	get := func(path string, h httprouter.Handle) {
+		router.GET(path, h)
+		router.HEAD(path, h) // net/http leaves the body out
+	}
 	stream := &eventStream{source: source, slots: make(chan struct{}, maxWatches)}
-	router.GET("/api/v1/state", func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
-		switch watch := r.URL.Query().Get("watch"); watch {
-		case "", "0", "false":
+	get("/api/v1/state", func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
+		switch watch := r.URL.Query().Get("watch"); {
+		case watch == "", watch == "0", watch == "false", r.Method == http.MethodHead: // a stream without a body would not end
 			serveState(source, w)
-		case "1", "true":
+		case watch == "1", watch == "true":
 			stream.ServeHTTP(w, r)
 		default:
 			http.Error(w, "watch must be 1 to follow changes, or absent", http.StatusBadRequest)
 		}
 	})
-	router.GET("/api/v1/interference", (&interferenceReport{source: source}).serve)
-	router.GET("/api/v1/programs", (&programReport{source: source, index: index, models: models}).serve)
-	router.GET("/api/v1/moves", moveReport{models}.serve)
+	get("/api/v1/interference", (&interferenceReport{source: source}).serve)
+	get("/api/v1/programs", (&programReport{source: source, index: index, models: models}).serve)
+	get("/api/v1/moves", moveReport{models}.serve)
 	for path, file := range map[string]string{"/": "page/index.html", "/page.css": "page/page.css",
 		"/page.js": "page/page.js"} {
-		router.GET(path, func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
+		get(path, func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
 			http.ServeFileFS(w, r, page, file)
 		})
 	}

@@ -265,6 +265,19 @@ func TestDashboard_RejectsUnknownRequests(t *testing.T) {
 	require.Equal(t, http.StatusMethodNotAllowed, recorder.Code)
 }
 
+// Load balancers and curl -I send HEAD. The stream of changes, which has no end, is answered like the state.
+func TestDashboard_AnswersHEAD(t *testing.T) {
+	server := httptest.NewServer(handlerOf(newSource(snapshot())))
+	defer server.Close()
+	for _, path := range []string{"/", "/page.css", "/page.js", "/api/v1/state", "/api/v1/state?watch=1", "/api/v1/programs"} {
+		reply, err := server.Client().Head(server.URL + path)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, reply.StatusCode, path)
+		require.NotEmpty(t, reply.Header.Get("Content-Type"), path)
+		require.Empty(t, body(t, reply))
+	}
+}
+
 // reader is a client of a watch without a network, for tests with synthetic time.
 type reader struct {
 	header http.Header
