@@ -59,8 +59,8 @@ The protocol: newline-delimited JSON over a Unix socket, at most 64 KiB a line, 
   job to agent  progress  step, epoch, total_steps, metrics, steps and samples since the last report, step_seconds and
                           load_seconds (means per step), batch_size, loaders, batch (default, min, max, learning_rate:
                           what batch_size() declares), gradients (count, small, small_squared, large, large_squared: squared
-                          norms of gradients over batches of two sizes, means of count comparisons, each relative to the
-                          norm of its small batch), gpu_memory_mib (the most that PyTorch has reserved on a GPU)
+                          norms of gradients over batches of two sizes, means of count comparisons, each relative to that
+                          of its small batch), gpu_memory_mib (the most that PyTorch has reserved on a GPU)
                 describe  batch_size, flops (for one sample), params: once per connection
                 ack       generation, applied: the job has fetched every changed value that it uses
                 saved     path, sha256, step, request (of the save that it answers)

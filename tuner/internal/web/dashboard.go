@@ -28,10 +28,10 @@ func Dashboard(source Source, index Index, models Models) http.Handler {
 	}
 	stream := &eventStream{source: source, slots: make(chan struct{}, maxWatches)}
 	get("/api/v1/state", func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
-		switch watch := r.URL.Query().Get("watch"); {
-		case watch == "", watch == "0", watch == "false", r.Method == http.MethodHead: // a stream without a body would not end
+		switch watch := r.URL.Query().Get("watch"); watch {
+		case "", "0", "false":
 			serveState(source, w)
-		case watch == "1", watch == "true":
+		case "1", "true":
 			stream.ServeHTTP(w, r)
 		default:
 			http.Error(w, "watch must be 1 to follow changes, or absent", http.StatusBadRequest)

@@ -39,7 +39,9 @@ func (s *eventStream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
-	s.follow(w, r)
+	if r.Method != http.MethodHead { // a stream without a body would not end
+		s.follow(w, r)
+	}
 }
 
 // follow writes the state whenever it differs from the last event, until the client disconnects or the server stops.
