@@ -3,6 +3,7 @@ module github.com/trellis-gpu/trellis/daemon
 go 1.26.0
 
 require (
+	github.com/go-json-experiment/json v1.27.2
 	github.com/spf13/pflag v1.0.10
 	github.com/stretchr/testify v1.11.1
 	github.com/trellis-gpu/trellis/growth v0.0.0

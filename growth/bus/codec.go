@@ -87,14 +87,17 @@ func Decode[T any, R Record[T]](value []byte) (T, error) {
 	return record, nil
 }
 
+// Unmarshal is json.Unmarshal, or another function that does the same.
+type Unmarshal func(value []byte, record any) error
+
 // Read decodes a record that the caller does not write back: it drops unknown fields. It makes a third of the garbage of Decode, and does
 // not take three times as long for the records of a newer release.
-func Read[T any, R Record[T]](value []byte) (T, error) {
+func Read[T any, R Record[T]](value []byte, unmarshal Unmarshal) (T, error) {
 	var record, none T
 	if len(value) > MaxValue {
 		return none, fmt.Errorf("reading %T: %d bytes, a record has at most %d", record, len(value), MaxValue)
 	}
-	err := json.Unmarshal(value, &record)
+	err := unmarshal(value, &record)
 	if err == nil && R(&record).header().Version == Version {
 		return record, nil
 	}

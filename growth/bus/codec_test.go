@@ -1,6 +1,7 @@
 package bus_test
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -86,19 +87,19 @@ func TestDecode_RejectsInvalidRecords(t *testing.T) {
 
 func TestRead_IsDecodeWithoutUnknownFields(t *testing.T) {
 	value := []byte(`{"v":1,"loaderBudget":3,"zeal":7,"pressure":{"cpu":0.5,"mood":1}}`)
-	read, err := bus.Read[bus.NodeLoad](value)
+	read, err := bus.Read[bus.NodeLoad](value, json.Unmarshal)
 	require.NoError(t, err)
 	require.Equal(t, bus.NodeLoad{Header: bus.Header{Version: 1}, LoaderBudget: 3, Pressure: &bus.Pressure{CPU: .5}}, read)
 	for name, value := range map[string]string{
 		"an empty value": "", "not JSON": "load", "not an object": `[1]`, "a wrong type": `{"v":1,"loaderBudget":"three"}`, "two values": `{"v":1}{"v":1}`,
 		"too large": `{"v":1,"policy":"` + strings.Repeat("a", bus.MaxValue) + `"}`,
 	} {
-		_, err := bus.Read[bus.NodeLoad]([]byte(value))
+		_, err := bus.Read[bus.NodeLoad]([]byte(value), json.Unmarshal)
 		require.ErrorContains(t, err, "NodeLoad", name)
 		require.NotErrorIs(t, err, bus.ErrVersion, name)
 	}
 	for _, value := range []string{`{"v":2}`, `{"v":2,"loaderBudget":"three"}`, `{"v":0}`, `{}`, `null`} {
-		_, err := bus.Read[bus.NodeLoad]([]byte(value))
+		_, err := bus.Read[bus.NodeLoad]([]byte(value), json.Unmarshal)
 		require.ErrorIs(t, err, bus.ErrVersion, value)
 	}
 }
@@ -109,7 +110,7 @@ func FuzzRead_AgreesWithDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value []byte) {
 		decoded, failed := bus.Decode[bus.Sample](value)
-		read, err := bus.Read[bus.Sample](value)
+		read, err := bus.Read[bus.Sample](value, json.Unmarshal)
 		require.Equal(t, failed == nil, err == nil)
 		require.Equal(t, errors.Is(failed, bus.ErrVersion), errors.Is(err, bus.ErrVersion))
 		decoded.Unknown = nil

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trellis-gpu/trellis/daemon/records"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/growth"
@@ -118,7 +119,7 @@ func (s *state) applyJobs(batch bus.Batch) {
 		last := before[key.Pod]
 		s.removeSample(key.Pod)
 		delete(s.refused, entry.Key)
-		decoded, err := bus.Read[bus.Sample](entry.Value)
+		decoded, err := records.Read[bus.Sample](entry.Value)
 		if err != nil {
 			s.refused[entry.Key] = err
 			continue

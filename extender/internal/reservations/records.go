@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unique"
 
+	"github.com/trellis-gpu/trellis/daemon/records"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/placement"
@@ -120,7 +121,7 @@ func (r *NodeRecords) set(key bus.Key, entry bus.Entry) error {
 		r.unshare()
 		set(&r.Reservations, key.Pod, Versioned{reservation, entry.Revision})
 	case bus.KindLoad:
-		load, err := bus.Read[bus.NodeLoad](entry.Value)
+		load, err := records.Read[bus.NodeLoad](entry.Value)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"github.com/trellis-gpu/trellis/daemon/records"
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
@@ -27,17 +28,17 @@ func decode(e bus.Entry) (*entry, error) {
 	decoded := &entry{key: key, revision: e.Revision}
 	switch key.Kind {
 	case bus.KindGPUs:
-		decoded.gpus, err = pointer(bus.Read[bus.NodeGPUs](e.Value))
+		decoded.gpus, err = pointer(records.Read[bus.NodeGPUs](e.Value))
 	case bus.KindLoad:
-		decoded.load, err = pointer(bus.Read[bus.NodeLoad](e.Value))
+		decoded.load, err = pointer(records.Read[bus.NodeLoad](e.Value))
 	case bus.KindSample:
-		if decoded.sample, err = pointer(bus.Read[bus.Sample](e.Value)); err == nil {
+		if decoded.sample, err = pointer(records.Read[bus.Sample](e.Value)); err == nil {
 			decoded.sample.State = nil // large, and only a coordinator can read it
 		}
 	case bus.KindAdvice:
 		decoded.advice, err = pointer(bus.Decode[bus.Advice](e.Value))
 	case bus.KindSpeeds:
-		decoded.speeds, err = pointer(bus.Read[bus.Speeds](e.Value))
+		decoded.speeds, err = pointer(records.Read[bus.Speeds](e.Value))
 	case bus.KindModel:
 		switch key.Name {
 		case bus.InterferenceModel:

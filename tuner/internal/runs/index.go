@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trellis-gpu/trellis/daemon/records"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/programs"
@@ -100,7 +101,7 @@ func summarize(e bus.Entry) (Summary, bool) {
 		return Summary{}, false
 	}
 	s := Summary{Program: key.Program, Revision: e.Revision, Bytes: len(e.Key) + len(e.Value)}
-	record, err := bus.Decode[bus.ProgramModel](e.Value)
+	record, err := records.Read[bus.ProgramModel](e.Value)
 	if err != nil {
 		s.Err = err
 		return s, true
