@@ -143,7 +143,8 @@ bench-loader: ## What the division of data-loader workers is worth, against the 
 .PHONY: bench-tuner
 bench-tuner: ## What the tuner costs with 1,000 jobs and 10,000 remembered programs, on a real etcd (ARGS=-quick for a shorter look)
 	mkdir -p benchmarks/results
-	go test ./tuner -count=1 -timeout 0 -run '^TestCost$$' -v -cost=$(CURDIR)/benchmarks/results/tuner.json $(ARGS)
+	$(BUILD) ./tuner
+	go test ./tuner -count=1 -timeout 0 -run '^TestCost$$' -v -program=$(CURDIR)/bin/tuner -cost=$(CURDIR)/benchmarks/results/tuner.json $(ARGS)
 
 .PHONY: bench-tune
 bench-tune: ## Batch sizes by goodput against the best fixed size: simulated jobs, then PyTorch jobs (ARGS="--quick", "--phases=simulated")

@@ -22,15 +22,12 @@ type tunerProcess struct {
 	health string
 }
 
-func startTuner(t *testing.T, etcd string) tunerProcess {
+func startTuner(t *testing.T, program, etcd string) tunerProcess {
 	health, err := processtest.FreeAddress()
 	require.NoError(t, err)
-	self, err := os.Executable()
-	require.NoError(t, err)
 	p, err := processtest.Start(processtest.Program{
-		Path: self,
-		Args: []string{"-test.run", "^TestCost_Tuner$", "-test.timeout", "0"},
-		Env:  []string{"TUNER_ETCD=" + etcd, "TUNER_HEALTH=" + health},
+		Path: program,
+		Args: []string{"--listen=127.0.0.1:0", "--health-listen=" + health, "--etcd-endpoints=" + etcd},
 		Dir:  t.TempDir(),
 	})
 	require.NoError(t, err)
