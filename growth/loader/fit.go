@@ -5,7 +5,7 @@ import "github.com/trellis-gpu/trellis/growth"
 // Fit corrects a prior by measurements, the newest last. It ignores invalid ones. The loading time of a sample does not
 // depend on the batch size, so all measurements count for it. For the computing time those with the newest batch size count.
 func Fit(prior Model, measurements []Measurement) Model {
-	var valid []weightedMeasurement
+	valid := make([]weightedMeasurement, 0, len(measurements))
 	var computing weightedMean
 	seen := map[int]weightedMean{}
 	weight := 1.0
@@ -41,7 +41,8 @@ type weightedMeasurement struct {
 // an exact measurement the fit expects a loading time below the bounds, so that a worker is taken away where another job
 // gains more by it. That measures the loading time if the worker was needed.
 func regress(prior Model, valid []weightedMeasurement) Model {
-	var exact, bounds []weightedMeasurement
+	exact := make([]weightedMeasurement, 0, len(valid))
+	var bounds []weightedMeasurement
 	for _, m := range valid {
 		if _, ok := m.loadTime(); ok {
 			exact = append(exact, m)

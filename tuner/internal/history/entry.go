@@ -19,6 +19,16 @@ type entry struct {
 	loaders  *bus.Loaders
 }
 
+// sample is a bus.Sample without the state of its job, which is the larger part of it and which only a coordinator can read.
+type sample struct {
+	bus.Sample
+	State skipped `json:"state"`
+}
+
+type skipped struct{}
+
+func (skipped) UnmarshalJSON([]byte) error { return nil }
+
 // decode decodes a record. Those that coordinators write are only read, the others are written back.
 func decode(e bus.Entry) (*entry, error) {
 	key, err := bus.ParseKey(e.Key)
@@ -32,9 +42,9 @@ func decode(e bus.Entry) (*entry, error) {
 	case bus.KindLoad:
 		decoded.load, err = pointer(records.Read[bus.NodeLoad](e.Value))
 	case bus.KindSample:
-		if decoded.sample, err = pointer(records.Read[bus.Sample](e.Value)); err == nil {
-			decoded.sample.State = nil // large, and only a coordinator can read it
-		}
+		var read sample
+		read, err = records.Read[sample](e.Value)
+		decoded.sample, err = pointer(read.Sample, err)
 	case bus.KindAdvice:
 		decoded.advice, err = pointer(bus.Decode[bus.Advice](e.Value))
 	case bus.KindSpeeds:

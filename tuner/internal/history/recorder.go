@@ -51,7 +51,7 @@ func NewRecorder(watcher Watcher, log *slog.Logger) *Recorder {
 
 // gather is the time in which changes of jobs are collected. Each batch copies the list of all jobs, and on a large cluster there would
 // be a hundred batches in each second.
-const gather = 250 * time.Millisecond
+const gather = 500 * time.Millisecond
 
 // Run follows the bus until ctx ends. Of the models it reads those that a snapshot has: the models of programs are many.
 func (r *Recorder) Run(ctx context.Context) error {

@@ -57,7 +57,7 @@ func (m *Memory) Load(record *bus.Loaders) {
 	m.programs, m.before = nil, nil
 	if record != nil {
 		for _, p := range record.Programs[max(0, len(record.Programs)-MaxPrograms):] {
-			m.put(p.Program, loader.Remember(p.Measurements), nil)
+			m.put(p.Program, loader.Remember(p.Measurements), new([]programs.ID))
 		}
 	}
 	m.changed = false
@@ -67,7 +67,8 @@ func (m *Memory) Load(record *bus.Loaders) {
 func (m *Memory) Observe(s *history.Snapshot, _ time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	before, running := make(map[growth.PodUID][]loader.Measurement, len(s.Jobs)), s.Programs()
+	before := make(map[growth.PodUID][]loader.Measurement, len(s.Jobs))
+	idle := m.idle(s.Programs())
 	for _, j := range s.Jobs {
 		if j.Sample == nil || j.Sample.Program == (programs.ID{}) {
 			continue
@@ -78,20 +79,26 @@ func (m *Memory) Observe(s *history.Snapshot, _ time.Time) {
 		}
 		before[j.UID] = known
 		if len(j.Measurements) > 1 { // the first one is often taken while the job warms up
-			m.put(j.Sample.Program, loader.Remember(slices.Concat(known, j.Measurements[1:])), running)
+			m.put(j.Sample.Program, loader.Remember(slices.Concat(known, j.Measurements[1:])), &idle)
 		}
 	}
 	m.before = before
 }
 
-// put remembers measurements of a program, unless they say nothing new.
-func (m *Memory) put(program programs.ID, measurements []loader.Measurement, running map[programs.ID]bool) {
+// put remembers measurements of a program, unless they say nothing new. Without room the last of the idle ones is forgotten; if there is
+// none, the new program is.
+func (m *Memory) put(program programs.ID, measurements []loader.Measurement, idle *[]programs.ID) {
 	was, known := m.programs[program]
 	switch {
 	case len(measurements) == 0, known && loader.Alike(was.measurements, measurements):
 		return
-	case !known && len(m.programs) >= MaxPrograms && !m.drop(running):
-		return
+	case !known && len(m.programs) >= MaxPrograms:
+		last := len(*idle) - 1
+		if last < 0 {
+			return
+		}
+		delete(m.programs, (*idle)[last])
+		*idle = (*idle)[:last]
 	case m.programs == nil:
 		m.programs = map[programs.ID]remembered{}
 	}
@@ -100,17 +107,11 @@ func (m *Memory) put(program programs.ID, measurements []loader.Measurement, run
 	m.changed = true
 }
 
-// drop drops the program that changed first, of those without a running job. It returns false if there is none.
-func (m *Memory) drop(running map[programs.ID]bool) bool {
-	var first programs.ID
-	found := false
-	for id, r := range m.programs {
-		if !running[id] && (!found || r.at < m.programs[first].at) {
-			first, found = id, true
-		}
-	}
-	delete(m.programs, first)
-	return found
+// idle returns the programs without a running job, those that changed last first.
+func (m *Memory) idle(running map[programs.ID]bool) []programs.ID {
+	all := m.latestLast()
+	slices.Reverse(all)
+	return slices.DeleteFunc(all, func(id programs.ID) bool { return running[id] })
 }
 
 // latestLast returns the programs in the order of their last changes.
