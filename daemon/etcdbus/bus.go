@@ -56,6 +56,9 @@ func Open(c Config) (*Bus, error) {
 	return b, nil
 }
 
+// window is how many bytes etcd may send before the client has read them: the largest record.
+const window = bus.MaxValue
+
 // dialOptions returns the options of the connection to etcd.
 func dialOptions(c Config) []grpc.DialOption {
 	// By default, gRPC waits up to two minutes between attempts. The bus must reconnect soon after etcd has restarted.
@@ -63,6 +66,8 @@ func dialOptions(c Config) []grpc.DialOption {
 	reconnect.MaxDelay = 3 * time.Second
 	options := []grpc.DialOption{
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 5 * time.Second}),
+		// With windows of its own choice, gRPC sends a ping after almost each change of a watch, to find out how wide they should be.
+		grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(2 * window),
 	}
 	if c.ServerName != "" {
 		// Otherwise etcd's client verifies the endpoint's name, even if the TLS configuration contains another one.
