@@ -96,6 +96,32 @@ func TestWatch_LimitsEventRate(t *testing.T) {
 	})
 }
 
+func TestWatch_SendsLargeStatesLessOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		large := func(step int64) *history.Snapshot {
+			next := snapshot()
+			next.Jobs[0].Sample.Step = step
+			next.Jobs[0].Sample.Metric = strings.Repeat("m", 1_000_000)
+			return next
+		}
+		s := newSource(large(0))
+		r, cancel, done := follow(t, handlerOf(s))
+		for step := range int64(100) {
+			s.set(large(step + 1))
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(3 * time.Second)
+		events, times := r.written()
+		require.InDelta(t, 6, len(events), 1, "half a megabyte a second for ten seconds")
+		for i := 1; i < len(times); i++ {
+			require.GreaterOrEqual(t, times[i].Sub(times[i-1]), 2*time.Second)
+		}
+		require.Contains(t, events[len(events)-1], `"step":100`, "the last change is always sent")
+		cancel()
+		<-done
+	})
+}
+
 func TestWatch_DropsBrokenClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource(snapshot())
