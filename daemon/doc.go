@@ -6,7 +6,7 @@
 //	parse    flags and environment variables by the same rules; all errors at once         flags
 //	act      --version, --help and actions such as --explain end here                      Program
 //	log      JSON lines on stderr; the key of an error is "err"                            NewLogger
-//	build    the binary's own parts, which do not wait for the bus or the API server       etcdbus
+//	build    the binary's own parts, which do not wait for the bus or the API server       etcdbus, records
 //	serve    probes and metrics on one port; TLS with renewed certificates                 probes, httpserver, credentials
 //	run      all parts together, until a signal or until the first of them returns         Group
 //	stop     readiness fails, then the parts stop in order, servers after their requests   Group

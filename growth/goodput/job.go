@@ -112,29 +112,16 @@ func (s State) point(batch int) (Point, bool) {
 	return Point{}, false
 }
 
-// validPoints returns the points that can be used: the first one of each size. All are, except in a damaged record.
+// validPoints returns the points that can be used: the first one of each size.
 func (s State) validPoints() []Point {
-	points := s.Points[:min(len(s.Points), MaxPoints)]
-	for i, p := range points {
-		if !p.usable(points[:i]) {
-			return usable(points)
+	all := s.Points[:min(len(s.Points), MaxPoints)]
+	points := make([]Point, 0, len(all))
+	for _, p := range all {
+		if p.valid() && !slices.ContainsFunc(points, func(q Point) bool { return q.Batch == p.Batch }) {
+			points = append(points, p)
 		}
 	}
-	return slices.Clip(points)
-}
-
-func usable(points []Point) (all []Point) {
-	for _, p := range points {
-		if p.usable(all) {
-			all = append(all, p)
-		}
-	}
-	return all
-}
-
-// usable reports whether a point is valid, and none of others is of its size.
-func (p Point) usable(others []Point) bool {
-	return p.valid() && !slices.ContainsFunc(others, func(q Point) bool { return q.Batch == p.Batch })
+	return points
 }
 
 // Value is the goodput of a job with a batch size.
