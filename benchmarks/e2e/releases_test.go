@@ -73,6 +73,6 @@ func (s *stage) waitForOneAnother(t *testing.T, jobs int) {
 				return false
 			}
 		}
-		return s.turnSwitches(t) > 0
+		return s.sum(t, "turn_switches_total") > 0
 	})
 }

@@ -48,16 +48,16 @@ func TestTurns(t *testing.T) {
 	t.Run("jobs take turns, and one has more than an equal part of the time", s.sharesDiffer)
 	t.Run("explain shows the turns", s.turnsAreExplained)
 	t.Run("metrics count the turns", func(t *testing.T) {
-		eventually(t, "a turn has passed to another job", time.Minute, func() bool { return s.turnSwitches(t) > 0 })
+		eventually(t, "a turn has passed to another job", time.Minute, func() bool { return s.sum(t, "turn_switches_total") > 0 })
 	})
 	t.Run("a job that is killed while it holds the turn continues", s.holderIsKilled)
 	t.Run("turns go on after kill -9 of the coordinator", func(t *testing.T) {
 		s.killed(t, "coordinator")
-		s.jobsTakeTurns(t)
+		s.turnsGoOn(t)
 	})
 	t.Run("turns go on after a rolling update of the coordinator", func(t *testing.T) {
 		s.coordinatorRolls(t)
-		s.jobsTakeTurns(t)
+		s.turnsGoOn(t)
 	})
 
 	end := <-done
@@ -125,43 +125,44 @@ func (s *stage) turnsAreExplained(t *testing.T) {
 	})
 }
 
-// jobsTakeTurns waits until two running jobs wait for each other.
-func (s *stage) jobsTakeTurns(t *testing.T) {
-	eventually(t, "two jobs take turns", time.Minute, func() bool {
-		state, err := s.State(t.Context())
-		if err != nil {
-			return false
+// turnsGoOn waits until a coordinator that has just started decides who computes: a turn has passed to another job, or it makes jobs
+// compute at the same time because it has measured that they do more then. That they do so until it knows their sizes is not enough.
+func (s *stage) turnsGoOn(t *testing.T) {
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the coordinator's metrics:\n%s", strings.Join(s.coordinatorMetrics(t), "\n"))
 		}
-		paused := 0
-		for _, j := range state.Jobs {
-			if j.Sample.GPUTime != nil && j.Sample.GPUTime.Paused && j.Sample.GPUTime.Waited > 0 {
-				paused++
-			}
-		}
-		return paused >= 2 && s.turnSwitches(t) > 0
+	})
+	eventually(t, "two jobs take turns, or compute at the same time because they do more then", time.Minute, func() bool {
+		waited := s.sum(t, "gpu_waited_seconds_total") > 0 && s.sum(t, "turn_switches_total") > 0
+		return waited || s.sum(t, "gpu_set_speed_ratio") > 0
 	})
 }
 
-// switchesLine matches the number of turns of one GPU that passed to another job.
-var switchesLine = regexp.MustCompile(`^trellis_coordinator_turn_switches_total\{.*\} (\S+)`)
+// sum adds up the coordinator's metrics of a name, which it has counted since it started.
+func (s *stage) sum(t *testing.T, name string) (sum float64) {
+	t.Helper()
+	line := regexp.MustCompile(`^trellis_coordinator_` + name + `\{.*\} (\S+)`)
+	for _, metric := range s.coordinatorMetrics(t) {
+		if found := line.FindStringSubmatch(metric); found != nil {
+			value, err := strconv.ParseFloat(found[1], 64)
+			require.NoError(t, err)
+			sum += value
+		}
+	}
+	return sum
+}
 
-// turnSwitches reads from the coordinator how many turns have passed to another job since it started.
-func (s *stage) turnSwitches(t *testing.T) (switches float64) {
+func (s *stage) coordinatorMetrics(t *testing.T) (lines []string) {
 	t.Helper()
 	for _, pod := range s.pods(t, "coordinator") {
 		metrics, err := s.Kubernetes.CoreV1().Pods(pod.Namespace).ProxyGet("http", pod.Name, "9442", "/metrics", nil).DoRaw(t.Context())
 		if err != nil {
 			continue // a pod of the previous version
 		}
-		for line := range strings.Lines(string(metrics)) {
-			if found := switchesLine.FindStringSubmatch(line); found != nil {
-				value, err := strconv.ParseFloat(found[1], 64)
-				require.NoError(t, err)
-				switches += value
-			}
-		}
+		lines = append(lines, strings.Split(string(metrics), "\n")...)
 	}
-	return switches
+	return lines
 }
 
 // holderIsKilled kills the process that computes. Its container starts again and continues from its checkpoint.
