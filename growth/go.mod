@@ -2,7 +2,10 @@ module github.com/trellis-gpu/trellis/growth
 
 go 1.26.0
 
-require github.com/stretchr/testify v1.11.1
+require (
+	github.com/stretchr/testify v1.11.1
+	gonum.org/v1/gonum v0.17.0
+)
 
 require (
 	github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc // indirect

@@ -1,6 +1,10 @@
 package elastic
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+)
 
 // The exponent before anything is measured, the deviation of a measured throughput in logarithms, and the bounds of the
 // exponent.
@@ -19,23 +23,20 @@ type scaling struct {
 // fit estimates the exponent: a regression of the logarithms with a normal prior. It ignores measurements that are not valid.
 func fit(measured []Measured) scaling {
 	widths := map[int]bool{}
-	var n, sumX, sumY float64
+	var x, y []float64
 	for _, m := range measured {
 		if m.valid() {
 			widths[m.Workers] = true
-			n++
-			sumX += math.Log(float64(m.Workers))
-			sumY += math.Log(float64(m.Rate))
+			x, y = append(x, math.Log(float64(m.Workers))), append(y, math.Log(float64(m.Rate)))
 		}
 	}
 	precision := 1 / (usualDeviation * usualDeviation)
 	weighted := usualExponent * precision
-	for _, m := range measured {
-		if m.valid() {
-			x, y := math.Log(float64(m.Workers))-sumX/n, math.Log(float64(m.Rate))-sumY/n
-			precision += x * x / (noise * noise)
-			weighted += x * y / (noise * noise)
-		}
+	if len(widths) > 1 {
+		certain := float64(len(x)) * stat.PopVariance(x, nil) / (noise * noise)
+		_, exponent := stat.LinearRegression(x, y, nil, false)
+		precision += certain
+		weighted += certain * exponent
 	}
 	return scaling{exponent: weighted / precision, deviation: 1 / math.Sqrt(precision), widths: len(widths)}.bounded()
 }

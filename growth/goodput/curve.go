@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/internal/numerics"
 )
 
 const (
@@ -67,29 +68,18 @@ func (p Point) noise() float64 {
 	return intervalNoise*intervalNoise/p.weight() + stayNoise*stayNoise
 }
 
-// fit is a least-squares fit of the relative errors, with the prior as a pseudo-observation. Neither part is negative.
+// fit is a least-squares fit of the relative errors, with the prior as pseudo-observations: fixed − each·b = 0. Neither part is negative.
 func (c *curve) fit(points []Point) {
-	var ff, fc, cc, f1, c1 float64
-	add := func(w, x, y, z float64) { // w·(x·fixed + y·each − z)²
-		ff += w * x * x
-		fc += w * x * y
-		cc += w * y * y
-		f1 += w * x * z
-		c1 += w * y * z
+	var batches, steps, weights []float64
+	add := func(batch, step, weight float64) {
+		batches, steps, weights = append(batches, batch), append(steps, step), append(weights, weight)
 	}
 	for _, p := range points {
-		step, b := float64(p.Step), float64(p.Batch)
-		add(p.weight(), 1/step, b/step, 1)
-		add(priorWeight, 1/step, -b/step, 0)
+		batch, step := float64(p.Batch), float64(p.Step)
+		add(batch, step, p.weight()/(step*step))
+		add(-batch, 0, priorWeight/(step*step))
 	}
-	det := ff*cc - fc*fc
-	c.fixed, c.each = (f1*cc-c1*fc)/det, (ff*c1-fc*f1)/det
-	switch {
-	case !(c.fixed > 0):
-		c.fixed, c.each = 0, c1/cc
-	case !(c.each > 0):
-		c.fixed, c.each = f1/ff, 0
-	}
+	c.fixed, c.each = numerics.RisingLine(batches, steps, weights)
 }
 
 func (c curve) line(b float64) float64 { return c.fixed + c.each*b }

@@ -1,10 +1,11 @@
 package interference
 
 import (
-	"cmp"
 	"hash/fnv"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 const (
@@ -12,6 +13,8 @@ const (
 	folds = 5
 	// minCalibration is the number of predictions below which deviations are not calibrated.
 	minCalibration = 10
+	// coverage is the part of the measurements in an interval.
+	coverage = 0.8
 	// minScale and maxScale bound the square of a scale.
 	minScale, maxScale = 0.2, 9
 )
@@ -52,30 +55,23 @@ func (e entry) fold() int {
 }
 
 // scale returns the factor of the deviations of some entries, each predicted by the fit without it. An interval contains 80 % of unseen
-// entries if it contains 80 % of the seen ones and one more (split conformal prediction: Papadopoulos et al., ECML 2002).
+// entries if it contains 80 % of the seen ones and one more (split conformal prediction: Papadopoulos et al., ECML 2002). Four entries or
+// fewer say nothing about it.
 func scale(fits []*fit, entries []entry, some func(entry) bool) float64 {
-	var all []scaled
-	var weights float64
+	var squares, weights []float64
 	for _, e := range entries {
 		if !some(e) {
 			continue
 		}
 		p := fits[e.fold()].predict(Member{Kind: e.own}, members(e.others))
 		value, variance := e.logarithm(p.mean)
-		needed := (square((value-p.mean)/quantile90) - variance) / p.variance
-		all = append(all, scaled{square: max(0, needed), weight: p.variance / (p.variance + variance)})
-		weights += all[len(all)-1].weight
+		squares = append(squares, max(0, (square((value-p.mean)/quantile90)-variance)/p.variance))
+		weights = append(weights, p.variance/(p.variance+variance)) // a measurement with much noise says less about the scale
 	}
-	slices.SortFunc(all, func(a, b scaled) int { return cmp.Compare(a.square, b.square) })
-	below := 0.0
-	for _, s := range all {
-		if below += s.weight; below >= 0.8*(weights+weights/float64(len(all))) {
-			return math.Sqrt(min(max(s.square, minScale), maxScale))
-		}
+	seen := coverage * (1 + 1/float64(len(squares)))
+	if !(seen < 1) {
+		return 1
 	}
-	return 1
+	stat.SortWeighted(squares, weights)
+	return math.Sqrt(min(max(stat.Quantile(seen, stat.Empirical, squares, weights), minScale), maxScale))
 }
-
-// scaled is the square of the scale at which an interval ends at a measurement. A measurement with much noise says less
-// about it.
-type scaled struct{ square, weight float64 }

@@ -3,6 +3,8 @@ package interference
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/trellis-gpu/trellis/growth"
 )
 
@@ -25,8 +27,8 @@ func Prior() Model { return Model{Contention: 0.31, Deviation: 0.15} }
 func (m Model) Slowdown(own, others growth.Share) Prediction {
 	overlap := growth.Slowdown(max(0, own) * max(0, others))
 	p := Prediction{Mean: 1 + m.Contention*overlap, Deviation: m.Deviation * overlap}
-	p.Low = max(1, p.Mean-quantile90*p.Deviation)
-	p.High = p.Mean + quantile90*p.Deviation
+	p.Low = max(1, p.Mean-growth.Slowdown(quantile90)*p.Deviation)
+	p.High = p.Mean + growth.Slowdown(quantile90)*p.Deviation
 	return p
 }
 
@@ -56,7 +58,7 @@ const minActivity = 0.02
 
 // quantile90 is the 90 % quantile of the standard normal distribution. 80 % of all values lie between it and its
 // negative.
-const quantile90 = 1.2816
+var quantile90 = distuv.UnitNormal.Quantile(0.9)
 
 // Prediction is a predicted slowdown.
 type Prediction struct {

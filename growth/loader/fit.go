@@ -1,6 +1,9 @@
 package loader
 
-import "github.com/trellis-gpu/trellis/growth"
+import (
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/internal/numerics"
+)
 
 // Fit corrects a prior by measurements, the newest last. It ignores invalid ones. The loading time of a sample does not
 // depend on the batch size, so all measurements count for it. For the computing time those with the newest batch size count.
@@ -70,27 +73,15 @@ func regress(prior Model, valid []weightedMeasurement) Model {
 	return fitted
 }
 
-// leastSquares fits y = a·x + b with a, b ≥ 0. The prior's ratio b/a is a pseudo-observation.
+// leastSquares fits y = a·x + b with a, b ≥ 0. The prior's ratio b/a is a pseudo-observation: ratio·a − b = 0.
 func leastSquares(prior Model, measured []weightedMeasurement) Model {
-	ratio := float64(prior.Serial / prior.Parallel)
-	xx, x1, n := ratioWeight*ratio*ratio, -ratioWeight*ratio, ratioWeight
-	xy, y1 := 0.0, 0.0
+	x, y := make([]float64, 0, len(measured)+1), make([]float64, 0, len(measured)+1)
+	weights := make([]float64, 0, len(measured)+1)
 	for _, m := range measured {
-		x, w := inverse(m.Loaders), m.weight
-		y, _ := m.loadTime()
-		xx += w * x * x
-		x1 += w * x
-		n += w
-		xy += w * x * y
-		y1 += w * y
+		loadTime, _ := m.loadTime()
+		x, y, weights = append(x, inverse(m.Loaders)), append(y, loadTime), append(weights, m.weight)
 	}
-	det := xx*n - x1*x1
-	a, b := (xy*n-x1*y1)/det, (xx*y1-x1*xy)/det
-	switch {
-	case !(a > 0): // a constant curve, or NaN
-		a, b = 0, y1/n
-	case b < 0:
-		a, b = xy/xx, 0
-	}
-	return Model{Parallel: growth.Seconds(a), Serial: growth.Seconds(b)}
+	x, y, weights = append(x, -float64(prior.Serial/prior.Parallel)), append(y, 0), append(weights, ratioWeight)
+	serial, parallel := numerics.RisingLine(x, y, weights)
+	return Model{Parallel: growth.Seconds(parallel), Serial: growth.Seconds(serial)}
 }

@@ -3,7 +3,10 @@ package peaks
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/internal/numerics"
 )
 
 // Resource selects a value of a Use.
@@ -75,7 +78,8 @@ type ahead struct {
 
 // quantile returns a quantile of the largest use.
 func (a ahead) quantile(q float64) float64 {
-	exceeds := a.excess * math.Exp(doubt*standard(q)) * math.Log(a.blocks/-math.Log(q))
+	doubtful := distuv.LogNormal{Sigma: doubt}.Quantile(q)
+	exceeds := a.excess * doubtful * distuv.GumbelRight{Mu: math.Log(a.blocks), Beta: 1}.Quantile(q)
 	return a.peak * min(1+max(exceeds, 0)+a.trend*a.trendPart(q), maxRatio)
 }
 
@@ -101,9 +105,10 @@ const (
 	persistence, steepest = 0.3, 1.1
 	// doubt is the standard deviation of the logarithm of the excess, which is not known exactly.
 	doubt = 1.2
-	// gumbel is the standard deviation of the maxima of equal blocks, for an excess of 1.
-	gumbel = 1.2825
 )
+
+// gumbel is the standard deviation of the maxima of equal blocks, for an excess of 1.
+var gumbel = distuv.GumbelRight{Beta: 1}.StdDev()
 
 func read(p Profile, of Resource, remaining growth.Seconds) (ahead, bool) {
 	values := make([]float64, 0, len(p.Blocks))
@@ -148,7 +153,7 @@ func trend(values []float64) float64 {
 	if len(slopes) < 3 || rising < agreement*float64(len(slopes)) {
 		return 0
 	}
-	return median(slopes)
+	return numerics.Median(slopes)
 }
 
 // excess returns the mean by which a new maximum exceeds the last one. It follows from how much the blocks differ, beyond
@@ -158,7 +163,7 @@ func excess(values []float64, slope float64) float64 {
 	for n, v := range values {
 		rest[n] = v - slope*float64(n)
 	}
-	centre, sum := median(rest), 0.0
+	centre, sum := numerics.Median(rest), 0.0
 	for _, r := range rest {
 		d := min(math.Abs(r-centre), maxExcess)
 		sum += d * d

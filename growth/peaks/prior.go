@@ -2,7 +2,10 @@ package peaks
 
 import (
 	"math"
-	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/trellis-gpu/trellis/growth/internal/numerics"
 )
 
 // Prior is a log-normal distribution of a job's largest use, from other jobs. The zero value means that nothing is known.
@@ -15,8 +18,6 @@ const (
 	// usualSpread is the deviation between runs of a program before it is known, spreadWeight the number of runs that it
 	// counts for.
 	usualSpread, spreadWeight = 0.1, 2
-	// normal90 is a quantile of the standard normal distribution.
-	normal90 = 1.2816
 	// contradicted is the probability of a smaller peak from which on a prior is taken to be wrong.
 	contradicted = 0.98
 )
@@ -32,7 +33,7 @@ func FromRuns(peaks []float64) Prior {
 	if len(logs) == 0 {
 		return Prior{}
 	}
-	centre := median(logs) // a single false run does not move it far
+	centre := numerics.Median(logs) // a single false run does not move it far
 	sum := 0.0
 	for _, x := range logs {
 		sum += min((x-centre)*(x-centre), 1)
@@ -48,7 +49,7 @@ func FromInterval(i Interval) Prior {
 		return Prior{}
 	}
 	half := math.Log(i.High/i.Low) / 2
-	return Prior{Mean: math.Log(i.Likely), Deviation: max(half/normal90, 0.01)}
+	return Prior{Mean: math.Log(i.Likely), Deviation: max(half/distuv.UnitNormal.Quantile(high), 0.01)}
 }
 
 // after returns the distribution of the next value of a job, after some that it has had. The prior is that of its first value; several
@@ -78,12 +79,14 @@ func (p Prior) known() bool {
 	return p.Deviation > 0 && p.Deviation <= maxDeviation && math.Abs(p.Mean) <= maxLogarithm
 }
 
-func (p Prior) quantile(q float64) float64 { return math.Exp(p.Mean + p.Deviation*standard(q)) }
+func (p Prior) distribution() distuv.LogNormal {
+	return distuv.LogNormal{Mu: p.Mean, Sigma: p.Deviation}
+}
+
+func (p Prior) quantile(q float64) float64 { return p.distribution().Quantile(q) }
 
 // below is the probability of a smaller peak.
-func (p Prior) below(x float64) float64 {
-	return 0.5 * math.Erfc((p.Mean-math.Log(x))/(p.Deviation*math.Sqrt2))
-}
+func (p Prior) below(x float64) float64 { return p.distribution().CDF(x) }
 
 // above returns a quantile of the peaks that are not below one.
 func (p Prior) above(peak, q float64) float64 {
@@ -102,15 +105,4 @@ func (p Prior) weight(own ahead) float64 {
 	}
 	mine := spread(own.quantile)
 	return mine / (mine + spread(func(q float64) float64 { return p.above(own.peak, q) }))
-}
-
-// standard returns a quantile of the standard normal distribution.
-func standard(q float64) float64 { return math.Sqrt2 * math.Erfinv(2*q-1) }
-
-// median returns the median of values, of which there is at least one.
-func median(values []float64) float64 {
-	sorted := slices.Clone(values)
-	slices.Sort(sorted)
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }

@@ -3,15 +3,20 @@ package predict
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 const (
-	// coverage is the part of the observations in an interval, quantile90 the upper end of a standard normal
-	// distribution's interval.
-	coverage, quantile90 = 0.8, 1.2816
+	// coverage is the part of the observations in an interval.
+	coverage = 0.8
 	// minScores is the number of predictions below which a scale is that of the normal distribution.
 	minScores = 20
 )
+
+// quantile90 is the upper end of a standard normal distribution's interval.
+var quantile90 = distuv.UnitNormal.Quantile((1 + coverage) / 2)
 
 // situation is what is known about a job when it is predicted.
 type situation int
@@ -80,7 +85,8 @@ func calibrate(points []point, errors [][]float64, e effects, jobs int) scales {
 			}
 		}
 		if len(scores) >= minScores {
-			scales[s] = quantile(scores, min(1, coverage*(1+1/float64(jobs))))
+			slices.Sort(scores)
+			scales[s] = stat.Quantile(min(1, coverage*(1+1/float64(jobs))), stat.Empirical, scores, nil)
 		}
 	}
 	return scales
@@ -117,9 +123,4 @@ func some(values []float64, k int, r *random) []float64 {
 		}
 	}
 	return shuffled
-}
-
-func quantile(values []float64, level float64) float64 {
-	slices.Sort(values)
-	return values[min(int(level*float64(len(values))), len(values)-1)]
 }

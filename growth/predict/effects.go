@@ -3,6 +3,8 @@ package predict
 import (
 	"math"
 	"slices"
+
+	"github.com/trellis-gpu/trellis/growth/internal/numerics"
 )
 
 // effects are the variances of the parts of a prediction's error, in logarithms.
@@ -39,7 +41,7 @@ func learnEffects(points []point, errors [][]float64, jobs int) effects {
 	sums, counts := make([]float64, jobs), make([]float64, jobs)
 	centres := make([]float64, len(points))
 	for n, p := range points {
-		centres[n] = median(slices.Clone(errors[n]))
+		centres[n] = numerics.Median(slices.Clone(errors[n]))
 		sums[p.job] += centres[n]
 		counts[p.job]++
 	}
@@ -94,5 +96,5 @@ func (e effects) of(o observed) float64 { return e.noise / float64(len(o.errors)
 // centre is the median of the errors, within a bound that grows with the number of observations.
 func (e effects) centre(o observed) float64 {
 	bound := surprise * float64(len(o.errors)) * math.Sqrt(e.job+e.allocation+e.noise)
-	return min(max(median(o.errors), -bound), bound)
+	return min(max(numerics.Median(o.errors), -bound), bound)
 }

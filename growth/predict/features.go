@@ -2,7 +2,8 @@ package predict
 
 import (
 	"math"
-	"slices"
+
+	"github.com/trellis-gpu/trellis/growth/internal/numerics"
 )
 
 // The reported values, by their logarithms.
@@ -48,7 +49,7 @@ func medians(all []values) (m values) {
 			}
 		}
 		if len(known) > 0 {
-			m[n] = median(known)
+			m[n] = numerics.Median(known)
 		}
 	}
 	return m
@@ -76,10 +77,3 @@ func (v values) features() (f features) {
 
 // law is the logarithm of a time that is proportional to the batch size and depends on the CPU.
 func (v values) law() float64 { return v[batch] + cpuExponent*v[cpu] }
-
-// median returns the median of values, of which there is at least one. It sorts them.
-func median(values []float64) float64 {
-	slices.Sort(values)
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
-}

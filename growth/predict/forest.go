@@ -1,6 +1,10 @@
 package predict
 
-import "math"
+import (
+	"math"
+
+	"github.com/trellis-gpu/trellis/growth/internal/numerics"
+)
 
 const (
 	// trees is the number of trees of each kind.
@@ -80,5 +84,5 @@ func vote(trees []bagged, x features, use func(bagged) bool) (value float64, vot
 	if len(all) == 0 {
 		return 0, false
 	}
-	return median(all), true
+	return numerics.Median(all), true
 }

@@ -3,6 +3,10 @@ package predict
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/trellis-gpu/trellis/growth/internal/numerics"
 )
 
 const (
@@ -11,9 +15,10 @@ const (
 	// outlier is the distance of a point from the median, in standard deviations of a normal distribution with the same
 	// quartiles, beyond which it has only a linear influence. leastOutlier is the least such distance: a factor of e.
 	outlier, leastOutlier = 5, 1
-	// quartile is the upper quartile of the standard normal distribution.
-	quartile = 0.6745
 )
+
+// quartile is the upper quartile of the standard normal distribution.
+var quartile = distuv.UnitNormal.Quantile(0.75)
 
 // point is what is known about one job under one allocation.
 type point struct {
@@ -41,7 +46,7 @@ func pointsOf(samples []Sample) (points []point, typical values, jobs int) {
 		for i := range p.deviations {
 			p.deviations[i] -= p.values.law()
 		}
-		medians[n] = median(slices.Clone(p.deviations))
+		medians[n] = numerics.Median(slices.Clone(p.deviations))
 		p.features, p.value = p.values.features(), medians[n]
 	}
 	if len(points) > 0 {
@@ -107,12 +112,12 @@ func positive(x float64) float64 {
 
 // winsorise bounds the values of points that are far from the others.
 func winsorise(points []point, values []float64) {
-	centre := median(values)
+	centre := numerics.Median(values)
 	distances := make([]float64, len(values))
 	for n, v := range values {
 		distances[n] = math.Abs(v - centre)
 	}
-	bound := max(leastOutlier, outlier*median(distances)/quartile)
+	bound := max(leastOutlier, outlier*numerics.Median(distances)/quartile)
 	for n := range points {
 		v := &points[n].value
 		*v = min(max(*v, centre-bound), centre+bound)

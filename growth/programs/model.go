@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/internal/numerics"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
@@ -117,7 +118,7 @@ func (m *Model) Usable() (usable []Run) {
 				totals = append(totals, other.steps())
 			}
 		}
-		if len(costs) >= minVoters && (far(float64(r.Whole.StepCost), median(costs)) || far(r.steps(), median(totals))) {
+		if len(costs) >= minVoters && (far(float64(r.Whole.StepCost), numerics.Median(costs)) || far(r.steps(), numerics.Median(totals))) {
 			continue
 		}
 		usable = append(usable, m.Runs[i])
@@ -142,10 +143,3 @@ func (r Run) steps() float64 { return cmp.Or(r.Whole.Total, r.Points[len(r.Point
 
 // far reports whether two numbers differ by more than maxRatio.
 func far(a, b float64) bool { return max(a, b) > maxRatio*min(a, b) }
-
-// median returns the middle of numbers, or the mean of both.
-func median(numbers []float64) float64 {
-	slices.Sort(numbers)
-	n := len(numbers)
-	return (numbers[n/2] + numbers[(n-1)/2]) / 2
-}

@@ -3,6 +3,8 @@ package remaining
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/trellis-gpu/trellis/growth"
 )
 
@@ -23,6 +25,8 @@ const (
 	scales        = 60
 	shortestScale = 1.0 / 30
 	longestScale  = 10.0
+	// leastVariance is the variance of s at the points below which it counts as constant.
+	leastVariance = 1e-12
 )
 
 // fit is a curve c + a·s(x/τ) with a given shape and scale.
@@ -67,14 +71,14 @@ func (c *Curve) fit(direction growth.Direction, tolerance float64) (accepted []f
 	if n < minPoints {
 		return nil
 	}
-	weights, missing := make([]float64, n), make([]float64, n)
+	values, weights, missing := make([]float64, n), make([]float64, n), make([]float64, n)
 	for i, p := range c.Points {
-		weights[i] = float64(p.Reports)
+		values[i], weights[i] = p.Value, float64(p.Reports)
 	}
-	c.downweight(c.scan(weights, missing)[0], weights)
-	fits := c.scan(weights, missing)
+	c.downweight(c.scan(values, weights, missing)[0], values, weights)
+	fits := c.scan(values, weights, missing)
 	best := fits[0]
-	constant := c.regress(fit{scale: math.Inf(1)}, weights, missing) // s = 1 everywhere
+	constant := c.regress(fit{scale: math.Inf(1)}, values, weights, missing) // s = 1 everywhere
 	noise := best.error / float64(n-3)
 	if best.amplitude*float64(direction) <= 0 || constant.error-best.error <= 3*significant*noise {
 		return nil
@@ -89,13 +93,13 @@ func (c *Curve) fit(direction growth.Direction, tolerance float64) (accepted []f
 }
 
 // scan fits every scale and shape and returns the fits, the best one first.
-func (c *Curve) scan(weights, missing []float64) []fit {
+func (c *Curve) scan(values, weights, missing []float64) []fit {
 	span := c.Points[len(c.Points)-1].Step
 	var fits []fit
 	for i := range scales {
 		scale := span * shortestScale * math.Pow(longestScale/shortestScale, float64(i)/(scales-1))
 		for _, powerLaw := range []bool{false, true} {
-			f := c.regress(fit{powerLaw: powerLaw, scale: scale}, weights, missing)
+			f := c.regress(fit{powerLaw: powerLaw, scale: scale}, values, weights, missing)
 			fits = append(fits, f)
 			if f.error < fits[0].error {
 				last := len(fits) - 1
@@ -106,52 +110,31 @@ func (c *Curve) scan(weights, missing []float64) []fit {
 	return fits
 }
 
-// regress finds c and a for a shape and scale by weighted least squares. missing is scratch space of one value per
-// point: computing s dominates the cost, so regress computes it once.
-func (c *Curve) regress(f fit, weights, missing []float64) fit {
-	var sumW, sumS, sumE float64
+// regress finds c and a for a shape and scale by weighted least squares. missing is scratch space of one value per point.
+func (c *Curve) regress(f fit, values, weights, missing []float64) fit {
 	for i, p := range c.Points {
-		w := weights[i]
 		missing[i] = f.missing(p.Step)
-		sumW += w
-		sumS += w * missing[i]
-		sumE += w * p.Value
 	}
-	var ss, se, ee float64
-	for i, p := range c.Points {
-		w := weights[i]
-		s, e := missing[i]-sumS/sumW, p.Value-sumE/sumW
-		ss += w * s * s
-		se += w * s * e
-		ee += w * e * e
+	if stat.PopVariance(missing, weights) > leastVariance {
+		f.final, f.amplitude = stat.LinearRegression(missing, values, weights, false)
+	} else {
+		f.final = stat.Mean(values, weights)
 	}
-	f.error = ee
-	f.final = sumE / sumW
-	if ss > 1e-12*sumW {
-		f.amplitude = se / ss
-		f.final -= f.amplitude * sumS / sumW
-		f.error = max(0, ee-se*se/ss)
+	for i, w := range weights {
+		residual := values[i] - f.final - f.amplitude*missing[i]
+		f.error += w * residual * residual
 	}
 	return f
 }
 
 // downweight reduces the weights of outliers, points that are far from a fit, with Huber's function.
-func (c *Curve) downweight(f fit, weights []float64) {
-	var sumW, sumS, sumE float64
-	for i, p := range c.Points {
-		w := weights[i]
-		sumW += w
-		sumS += w * f.missing(p.Step)
-		sumE += w * p.Value
-	}
+func (c *Curve) downweight(f fit, values, weights []float64) {
 	residuals := make([]float64, len(c.Points))
-	sum := 0.0
 	for i, p := range c.Points {
-		residuals[i] = math.Abs(p.Value - sumE/sumW - f.amplitude*(f.missing(p.Step)-sumS/sumW))
-		sum += residuals[i]
+		residuals[i] = math.Abs(values[i] - f.final - f.amplitude*f.missing(p.Step))
 	}
 	// The limit is 1.5 standard deviations; a standard deviation is 1.25 mean absolute deviations.
-	limit := 1.5 * 1.25 * sum / float64(len(residuals))
+	limit := 1.5 * 1.25 * stat.Mean(residuals, nil)
 	for i, r := range residuals {
 		if r > limit {
 			weights[i] *= limit / r
