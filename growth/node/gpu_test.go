@@ -116,6 +116,28 @@ func TestMeasureGPUCost_PrefersExactIntervals(t *testing.T) {
 	require.InDelta(t, 0.1, perStep(), 0.005)
 }
 
+// A job that waits makes a step now and then, which takes twice as long as when it has its GPU for longer.
+func TestMeasureGPUCost_LeavesOutBriefTurns(t *testing.T) {
+	j := &job{}
+	interval := func(steps int64, used growth.Seconds) (perStep float64) {
+		j.counter.steps += steps
+		j.gpu.charge(used, charged{elapsed: 5, all: used}, 1)
+		j.measureGPUCost()
+		mean, _ := j.gpu.cost.perStep()
+		return float64(mean)
+	}
+	interval(1, 0.02)
+	require.InDelta(t, 0.02, interval(2, 0.04), 1e-9, "nothing better is known")
+	require.InDelta(t, 0.01, interval(400, 4), 5e-4)
+	for range 100 {
+		require.InDelta(t, 0.01, interval(3, 0.06), 5e-4)
+	}
+	for range 5 {
+		interval(200, 4)
+	}
+	require.InDelta(t, 0.02, interval(200, 4), 2e-3, "its steps have become longer")
+}
+
 // A job that computed next to others until 10 s has the GPU alone from then on. Its steps take 0.1 s alone, and are reported up to a
 // second late.
 func TestMeasureGPUCost_CountsWorkUpToTheLastReport(t *testing.T) {

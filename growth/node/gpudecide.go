@@ -196,8 +196,9 @@ func (n *Node) chooseTurns(g *gpuGroup) {
 // grantGPU applies a decision to one job.
 func (n *Node) grantGPU(j gpuJob, g grant, why string) {
 	t := &j.gpu
-	n.log(Info, "GPU time decided", "job", j.pod.Ref, "policy", n.config.Policy, "because", why,
-		"from", t.share, "to", g.share, "reason", g.reason)
+	step, _ := t.cost.perStep()
+	n.log(Info, "GPU time decided", "job", j.pod.Ref, "policy", n.config.Policy, "because", why, "from", t.share, "to", g.share,
+		"reason", g.reason, "step", g.inputs.Step, "stepCost", step, "used", t.used, "left", g.inputs.Remaining.Likely)
 	t.decisions.Add(Decision{
 		At:      n.now,
 		Policy:  n.config.Policy,

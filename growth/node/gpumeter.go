@@ -15,6 +15,8 @@ const (
 	// sharedPart is the fraction of a job's time on a GPU that others may have computed as well before its charge counts as
 	// uncertain.
 	sharedPart = 0.05
+	// briefPart is the fraction of the time of which a job has its GPUs below which its steps say nothing about their cost.
+	briefPart = 0.05
 )
 
 // gpuReading is the time in which a job computed since the last reading.
@@ -168,7 +170,7 @@ func (n *Node) chargeGroup(g gpuGroup, readings []gpuReading, before time.Time) 
 	}
 	for i, j := range g.jobs {
 		r, t := readings[i], &j.gpu
-		c := charged{all: r.alone + r.shared + r.set}
+		c := charged{elapsed: elapsed, all: r.alone + r.shared + r.set}
 		if shared[i] {
 			c.unsure = c.all
 		}
