@@ -55,8 +55,8 @@ func (e entry) fold() int {
 }
 
 // scale returns the factor of the deviations of some entries, each predicted by the fit without it. An interval contains 80 % of unseen
-// entries if it contains 80 % of the seen ones and one more (split conformal prediction: Papadopoulos et al., ECML 2002). Four entries or
-// fewer say nothing about it.
+// entries if it contains 80 % of the seen ones and one more (split conformal prediction: Papadopoulos et al., ECML 2002). Fewer than four
+// entries have not as many.
 func scale(fits []*fit, entries []entry, some func(entry) bool) float64 {
 	var squares, weights []float64
 	for _, e := range entries {
@@ -68,10 +68,11 @@ func scale(fits []*fit, entries []entry, some func(entry) bool) float64 {
 		squares = append(squares, max(0, (square((value-p.mean)/quantile90)-variance)/p.variance))
 		weights = append(weights, p.variance/(p.variance+variance)) // a measurement with much noise says less about the scale
 	}
-	seen := coverage * (1 + 1/float64(len(squares)))
-	if !(seen < 1) {
+	part := coverage * (1 + 1/float64(len(squares)))
+	if part > 1 {
 		return 1
 	}
+	part = min(part, 1-1e-9) // for all of the weights gonum panics if their sum depends on the order
 	stat.SortWeighted(squares, weights)
-	return math.Sqrt(min(max(stat.Quantile(seen, stat.Empirical, squares, weights), minScale), maxScale))
+	return math.Sqrt(min(max(stat.Quantile(part, stat.Empirical, squares, weights), minScale), maxScale))
 }
