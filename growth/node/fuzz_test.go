@@ -294,6 +294,9 @@ func (s *eventScript) gpuUses() map[growth.PodUID]node.GPUUse {
 			Alone:  growth.Seconds(s.next()),
 			Steps:  int64(s.next()),
 			Gated:  s.next()%4 != 0,
+
+			AloneSteps: int64(s.next()),
+			AloneIn:    growth.Seconds(s.next()),
 		}
 	}
 	return uses

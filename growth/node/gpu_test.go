@@ -2,12 +2,14 @@ package node
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
 // Two GPUs are in one group if a job uses both, or if other GPUs connect them.
@@ -86,11 +88,11 @@ func TestMeasureGPUCost_PrefersExactIntervals(t *testing.T) {
 	interval := func(steps int64, used growth.Seconds, shared ...bool) {
 		j.counter.steps += steps
 		for _, unsure := range shared {
-			c := charged{all: used / growth.Seconds(len(shared))}
+			c := charged{all: used / growth.Seconds(len(shared)), work: used / growth.Seconds(len(shared))}
 			if unsure {
 				c.unsure = c.all
 			}
-			j.gpu.charge(c.all, c, 1)
+			j.gpu.charge(c, 1)
 		}
 		j.measureGPUCost()
 	}
@@ -121,7 +123,7 @@ func TestMeasureGPUCost_LeavesOutBriefTurns(t *testing.T) {
 	j := &job{}
 	interval := func(steps int64, used growth.Seconds) (perStep float64) {
 		j.counter.steps += steps
-		j.gpu.charge(used, charged{elapsed: 5, all: used}, 1)
+		j.gpu.charge(charged{elapsed: 5, all: used, work: used}, 1)
 		j.measureGPUCost()
 		mean, _ := j.gpu.cost.perStep()
 		return float64(mean)
@@ -148,11 +150,11 @@ func TestMeasureGPUCost_CountsWorkUpToTheLastReport(t *testing.T) {
 	look := func(seconds float64, steps int64, reported float64, unsure bool) {
 		j.counter.steps, j.stepped = steps, at(reported)
 		work := growth.Seconds(at(seconds).Sub(last).Seconds())
-		c := charged{all: work}
+		c := charged{all: work, work: work}
 		if unsure {
-			work, c.unsure = work/2, c.all
+			c.work, c.unsure = work/2, c.all
 		}
-		j.gpu.charge(work, c, j.reportedPart(last, at(seconds)))
+		j.gpu.charge(c, j.reportedPart(last, at(seconds)))
 		j.measureGPUCost()
 		last = at(seconds)
 	}
@@ -167,6 +169,39 @@ func TestMeasureGPUCost_CountsWorkUpToTheLastReport(t *testing.T) {
 	require.True(t, j.gpu.exact)
 	mean, _ := j.gpu.cost.perStep()
 	require.InDelta(t, .1, float64(mean), .001)
+}
+
+// A job has its GPU for some part of each second, and reports its steps of 10 ms once in it. How much of its work they were is known by the
+// time of the report only. The cost of the first few steps of a job alone was wrong by a factor of up to ten.
+func TestMeasureGPUCost_IsThatOfWholeTurns(t *testing.T) {
+	const cost = 0.01
+	random := rand.New(rand.NewPCG(1, 2))
+	for run := range 500 {
+		began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		at := func(seconds float64) time.Time { return began.Add(time.Duration(seconds * float64(time.Second))) }
+		j, held := &job{}, 0.0
+		j.spec.Progress.Source = gpushare.FromSocket
+		for second := range 60 {
+			turn, reported := 0.1+0.4*random.Float64(), random.Float64()
+			until := min(max(reported-random.Float64()*(1-turn), 0), turn) // what it had computed of its turn at the report
+			j.counter.steps, j.stepped = int64((held+until)/cost), at(float64(second)+reported)
+			steps := int64((held+turn)/cost) - int64(held/cost)
+			held += turn
+			c := charged{elapsed: 1, all: growth.Seconds(turn), work: growth.Seconds(turn)}
+			if second < 5 { // others compute at the same time
+				c.work, c.unsure = c.work/2, c.all
+			} else {
+				j.gpu.seen = GPUUse{Gated: true, Steps: 1}
+				j.gpu.turns = j.gpu.turns.plus(turnSteps{steps, growth.Seconds(float64(steps) * cost)})
+			}
+			j.gpu.charge(c, j.reportedPart(at(float64(second)), at(float64(second+1))))
+			j.measureGPUCost()
+			if mean, _ := j.gpu.cost.perStep(); j.gpu.exact {
+				require.InEpsilon(t, cost, float64(mean), 0.03, "run %d, after %d s", run, second)
+			}
+		}
+		require.True(t, j.gpu.exact)
+	}
 }
 
 // The driver's records are up to two seconds old. A job that computes all the time is charged all of it in the end, however far apart

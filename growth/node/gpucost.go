@@ -4,18 +4,19 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// charged is a job's time on its GPUs, and the part of it in which others computed at the same time, so that the charge is an equal
-// part of the busy time. elapsed is the time that has passed.
-type charged struct{ elapsed, all, unsure growth.Seconds }
+// charged is a job's time on its GPUs, of the time that has elapsed, the work that it was charged for that, and the part of it in which
+// others computed at the same time, so that the charge is an equal part of the busy time.
+type charged struct{ elapsed, all, work, unsure growth.Seconds }
 
 func (c charged) plus(d charged) charged {
-	return charged{c.elapsed + d.elapsed, c.all + d.all, c.unsure + d.unsure}
+	return charged{c.elapsed + d.elapsed, c.all + d.all, c.work + d.work, c.unsure + d.unsure}
 }
 
 func (c charged) times(part growth.Seconds) charged {
-	return charged{part * c.elapsed, part * c.all, part * c.unsure}
+	return charged{part * c.elapsed, part * c.all, part * c.work, part * c.unsure}
 }
 
 func (c charged) uncertain() bool { return c.unsure > sharedPart*c.all }
@@ -23,6 +24,16 @@ func (c charged) uncertain() bool { return c.unsure > sharedPart*c.all }
 // brief reports whether the job has waited nearly all the time. The first steps of each of its turns take up to twice as long as later
 // ones, and there are hardly any others.
 func (c charged) brief() bool { return c.all < briefPart*c.elapsed }
+
+// turnSteps are the steps of the turns that have ended since the cost of a step was last measured, in which the job has computed alone. They
+// are counted when a turn ends. Its other reports are read up to a second later, when some of its work belongs to steps that are not
+// reported yet.
+type turnSteps struct {
+	steps int64
+	held  growth.Seconds
+}
+
+func (t turnSteps) plus(s turnSteps) turnSteps { return turnSteps{t.steps + s.steps, t.held + s.held} }
 
 // reportedPart returns the part of the time since a look that had passed when the job last reported steps; 0 if it has reported none.
 // A job is read once a second: what it has done since then belongs to steps that are reported later.
@@ -35,14 +46,20 @@ func (j *job) reportedPart(look, now time.Time) growth.Seconds {
 }
 
 // charge adds the work of a job since the last look. part is the part of that time up to its last report of steps.
-func (t *gpuTime) charge(work growth.Seconds, c charged, part growth.Seconds) {
+func (t *gpuTime) charge(c charged, part growth.Seconds) {
 	if part > 0 {
-		t.reported, t.heldReported = t.used+part*work, t.held+part*c.all
+		t.reported, t.heldReported = t.used+part*c.work, t.held+part*c.all
 		t.charged, t.chargedLate = t.charged.plus(t.chargedLate).plus(c.times(part)), charged{}
 	}
-	t.used += work
+	t.used += c.work
 	t.held += c.all
 	t.chargedLate = t.chargedLate.plus(c.times(1 - part))
+}
+
+// takesTurns reports whether the job has had its GPUs for a part of the time only, in turns whose steps it counts.
+func (j *job) takesTurns() bool {
+	counts := j.gpu.seen.Gated && j.gpu.seen.Steps > 0 && j.leader().spec.Progress.Source == gpushare.FromSocket
+	return counts && j.gpu.charged.all > 0 && j.gpu.charged.all < mostOfTurns*j.gpu.charged.elapsed
 }
 
 // measureGPUCost updates the cost of the job's steps on GPUs. Once it was measured, intervals in which the job has hardly computed do not
@@ -57,12 +74,26 @@ func (j *job) measureGPUCost() {
 		return
 	case uncertain && t.exact, t.charged.brief() && t.cost.measured() > 0:
 		t.cost.skip(steps, t.reported)
-		t.charged = charged{}
-		return
-	case !uncertain && !t.exact && known && made > 0 && t.reported > t.cost.lastCPU:
+	case known && made > 0 && !uncertain && j.takesTurns():
+		if t.turns.steps == 0 {
+			return // its turn has not ended
+		}
+		t.isAlone()
+		t.cost.skip(steps, t.reported)
+		t.cost.measure(float64(t.turns.steps), float64(t.turns.held*t.charged.work/t.charged.all))
+	default:
+		if !uncertain && known && made > 0 && t.reported > t.cost.lastCPU {
+			t.isAlone()
+		}
+		t.cost.add(steps, t.reported)
+	}
+	t.charged, t.turns = charged{}, turnSteps{}
+}
+
+// isAlone forgets what was measured while others computed too, once the job has computed alone.
+func (t *gpuTime) isAlone() {
+	if !t.exact {
 		t.exact, t.stale = true, false
 		t.cost.restart()
 	}
-	t.cost.add(steps, t.reported)
-	t.charged = charged{}
 }

@@ -17,6 +17,8 @@ const (
 	sharedPart = 0.05
 	// briefPart is the fraction of the time of which a job has its GPUs below which its steps say nothing about their cost.
 	briefPart = 0.05
+	// mostOfTurns is the fraction of the time of which a job that takes turns has its GPUs at most. With more it computes all the time.
+	mostOfTurns = 0.9
 )
 
 // gpuReading is the time in which a job computed since the last reading.
@@ -24,6 +26,9 @@ type gpuReading struct {
 	alone  growth.Seconds // without any other job
 	shared growth.Seconds // while others may have computed
 	waited growth.Seconds // not computed, but ready
+	// steps were made in turns alone that have ended, stepsIn is the time that these took.
+	steps   int64
+	stepsIn growth.Seconds
 	// together are parts of shared. set is the part that is charged by the speed of a set, setWork its charge, and setTime the
 	// job's equal part of it.
 	together              []Together
@@ -107,6 +112,8 @@ func (n *Node) readGPU(j gpuJob, use GPUUse, known bool, before time.Time) gpuRe
 			alone:    alone,
 			shared:   held - alone,
 			waited:   use.Waited - last.Waited,
+			steps:    use.AloneSteps - last.AloneSteps,
+			stepsIn:  use.AloneIn - last.AloneIn,
 			together: togetherSince(use.Together, last.Together),
 			measured: true,
 		}
@@ -170,11 +177,12 @@ func (n *Node) chargeGroup(g gpuGroup, readings []gpuReading, before time.Time) 
 	}
 	for i, j := range g.jobs {
 		r, t := readings[i], &j.gpu
-		c := charged{elapsed: elapsed, all: r.alone + r.shared + r.set}
+		c := charged{elapsed: elapsed, all: r.alone + r.shared + r.set, work: charges[i]}
 		if shared[i] {
 			c.unsure = c.all
 		}
-		t.charge(charges[i], c, j.reportedPart(before, n.now))
+		t.charge(c, j.reportedPart(before, n.now))
+		t.turns = t.turns.plus(turnSteps{r.steps, r.stepsIn})
 		t.waited += r.waited + max(0, r.alone+r.shared+r.set-charges[i]/j.width())
 		t.sinceTick.elapsed += elapsed
 		t.sinceTick.work += charges[i]

@@ -39,7 +39,7 @@ func TestWatchPhase(t *testing.T) {
 				}
 				for range 10 {
 					j.counter.steps += 100
-					j.gpu.charge(100*perStep, charged{all: 100 * perStep}, 1)
+					j.gpu.charge(charged{all: 100 * perStep, work: 100 * perStep}, 1)
 					j.measureGPUCost()
 				}
 				n.watchPhase(j)
@@ -65,7 +65,7 @@ func TestWatchPhase_LeavesOutTheIntervalOfAChange(t *testing.T) {
 	tick := func(batchSize int, steps int64) { // in the order of Ticked
 		j.running = wire.Values{BatchSize: &batchSize}
 		j.counter.steps += steps
-		j.gpu.charge(5, charged{all: 5}, 1)
+		j.gpu.charge(charged{all: 5, work: 5}, 1)
 		n.watchPhase(j)
 		j.measureGPUCost()
 	}

@@ -46,7 +46,7 @@ func (n *Node) twoJobs(clocked int) gpuGroup {
 		if i < clocked {
 			for range 3 {
 				j.counter.steps += 100
-				j.gpu.charge(10, charged{all: 10}, 1)
+				j.gpu.charge(charged{all: 10, work: 10}, 1)
 				j.measureGPUCost()
 			}
 		}
@@ -68,7 +68,7 @@ func (n *Node) compute(g gpuGroup, steps [2]int64, held [2]growth.Seconds) {
 				j.stepped = n.now
 			}
 			h := held[i] * growth.Seconds(d.Seconds()/probeTime.Seconds())
-			j.gpu.charge(h, charged{all: h}, reported)
+			j.gpu.charge(charged{all: h, work: h}, reported)
 		}
 		n.probes["gpu"].follow(g)
 	}

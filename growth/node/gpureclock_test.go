@@ -101,7 +101,7 @@ func (n *Node) alone(g gpuGroup, d time.Duration, perStep growth.Seconds) {
 			held = growth.Seconds(made) * perStep
 			j.stepped = n.now
 		}
-		j.gpu.charge(held, charged{all: held}, 1)
+		j.gpu.charge(charged{all: held, work: held}, 1)
 		j.measureGPUCost()
 	}
 }

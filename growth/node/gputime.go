@@ -35,7 +35,8 @@ type gpuTime struct {
 
 	charged     charged // since the cost of its steps was last measured, up to its last report
 	chargedLate charged // since that report
-	exact       bool    // the cost of a step was measured while no others computed
+	turns       turnSteps
+	exact       bool // the cost of a step was measured while no others computed
 	cost        stepCost
 
 	set   int     // as in TurnJob

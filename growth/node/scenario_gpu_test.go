@@ -33,7 +33,8 @@ type gpus struct {
 type gpuJob struct {
 	on          []growth.GPU
 	use         node.GPUUse
-	done        float64 // seconds of computing alone
+	counted     growth.Seconds // use.Held at the last step
+	done        float64        // seconds of computing alone
 	total       float64
 	perStep     float64
 	need        float64 // as done, when the loss has made 95 % of its improvement
@@ -139,9 +140,9 @@ func (g *gpus) compute(seconds float64) {
 		j := g.jobs[names[i]]
 		work := min(float64(rate)*seconds, j.total-j.done)
 		j.done += work
-		j.use.Steps = int64(j.done / j.perStep)
 		if others := g.neighbours(names[i], names); !g.takesTurns(names[i]) && len(others) > 0 {
 			j.holdWith(others, growth.Seconds(seconds))
+			j.countSteps(false)
 			continue
 		}
 		if j.ignores {
@@ -150,6 +151,20 @@ func (g *gpus) compute(seconds float64) {
 		j.use.Held += growth.Seconds(work)
 		j.use.Alone += growth.Seconds(work)
 		j.use.Waited += growth.Seconds(seconds - work)
+		j.countSteps(true)
+	}
+}
+
+// countSteps counts the steps of a job, as if its turn ended after the last complete one.
+func (j *gpuJob) countSteps(alone bool) {
+	made := int64(j.done/j.perStep) - j.use.Steps
+	j.use.Steps += made
+	if made > 0 && alone {
+		j.use.AloneSteps += made
+		j.use.AloneIn += j.use.Held - j.counted
+	}
+	if made > 0 {
+		j.counted = j.use.Held
 	}
 }
 

@@ -90,8 +90,8 @@ func (g *gpus) set(name string) int {
 func (g *gpus) hold(name string, others []string, seconds float64) {
 	j := g.jobs[name]
 	j.done = min(j.done+seconds*g.speedAmong(name, others), j.total)
-	j.use.Steps = int64(j.done / j.perStep)
 	j.holdWith(others, growth.Seconds(seconds))
+	j.countSteps(len(others) == 0)
 }
 
 // holdWith counts the time in which a job holds its GPUs while others do too.

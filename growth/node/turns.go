@@ -57,6 +57,10 @@ type GPUUse struct {
 	Kept growth.Seconds
 	// Steps is the number of steps that the job made while it held.
 	Steps int64
+	// AloneSteps are those of turns that have ended in which no other job of the job's GPUs computed, AloneIn is the part of Held that these
+	// turns took.
+	AloneSteps int64
+	AloneIn    growth.Seconds
 	// Alone is the part of Held in which no other job held any of the job's GPUs.
 	Alone growth.Seconds
 	// Together has the rest of Held by the jobs that computed at the same time, as far as it was measured.

@@ -74,6 +74,18 @@ func (s *Scheduler) Use(now time.Time) map[growth.PodUID]Use {
 	return uses
 }
 
+// UseOf returns what a job has used until now, without Together.
+func (s *Scheduler) UseOf(now time.Time, id growth.PodUID) Use {
+	s.advance(now)
+	j := s.jobs[id]
+	if j == nil {
+		return Use{}
+	}
+	use := j.use
+	use.Together = nil
+	return use
+}
+
 // State returns the state of a job.
 func (s *Scheduler) State(id growth.PodUID) State {
 	if j := s.jobs[id]; j != nil {

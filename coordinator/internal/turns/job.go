@@ -17,8 +17,12 @@ type job struct {
 	group  *group
 	state  turn.State // as last reported to the scheduler; Absent without connections
 	steps  int64      // made by its first process
-	before turn.Use   // used in groups that no longer exist
-	since  time.Time  // time since which it does not compute
+	// aloneSteps are those of steps that it made in turns in which no other job of its GPUs computed, aloneIn is the time that these took.
+	aloneSteps int64
+	aloneIn    growth.Seconds
+	counted    turn.Use  // what it had used at its last line with steps
+	before     turn.Use  // used in groups that no longer exist
+	since      time.Time // time since which it does not compute
 
 	// stopping is set between Revoke and the answer of all processes. afterStep is the announced step of several processes,
 	// margin their present margin, and asked has the sequence of the announcement for each of them.
@@ -77,7 +81,7 @@ func (j *job) observed(conns []*conn) turn.State {
 func (j *job) hear(c *conn) {
 	conns := j.conns()
 	if c == conns[0] {
-		j.steps += c.gate.Steps
+		j.countSteps(c.gate.Steps)
 	}
 	if j.freezes() && c.gate.State == wire.GateClosed { // it is frozen while it must not compute, and waits for nothing else
 		c.send(true, 0)
@@ -86,6 +90,22 @@ func (j *job) hear(c *conn) {
 		return
 	}
 	j.report(conns)
+}
+
+// countSteps counts the steps that the job has made since its last line with steps.
+func (j *job) countSteps(steps int64) {
+	if steps == 0 {
+		return
+	}
+	j.steps += steps
+	used := j.group.scheduler.UseOf(time.Now(), j.Pod)
+	used.Held, used.Alone = used.Held+j.before.Held, used.Alone+j.before.Alone
+	held, alone := used.Held-j.counted.Held, used.Alone-j.counted.Alone
+	if alone > 0 && held-alone <= alone/20 {
+		j.aloneSteps += steps
+		j.aloneIn += growth.Seconds(held.Seconds())
+	}
+	j.counted = used
 }
 
 // left applies the end of a connection.
@@ -166,8 +186,12 @@ func (j *job) use(now turn.Use) node.GPUUse {
 		Kept:     growth.Seconds((j.before.Kept + now.Kept).Seconds()),
 		Alone:    growth.Seconds((j.before.Alone + now.Alone).Seconds()),
 		Steps:    j.steps,
-		Overdue:  j.overdue,
-		Gated:    j.state != turn.Absent && (!j.freezes() || len(j.conns()) > 0),
+
+		AloneSteps: j.aloneSteps,
+		AloneIn:    j.aloneIn,
+
+		Overdue: j.overdue,
+		Gated:   j.state != turn.Absent && (!j.freezes() || len(j.conns()) > 0),
 
 		Frozen:      j.frozen.freezes > 0,
 		Unfreezable: j.frozen.failed,

@@ -74,6 +74,15 @@ func (b *bench) plan(shares map[string]float64) {
 	b.Plan(node.TurnPlan{Groups: []node.TurnGroup{g}})
 }
 
+// open lets jobs compute at the same time.
+func (b *bench) open(slots ...string) {
+	g := node.TurnGroup{GPUs: []growth.GPU{"gpu"}, Open: true}
+	for _, slot := range slots {
+		g.Jobs = append(g.Jobs, node.TurnJob{Pod: growth.PodUID(slot), GPUs: g.GPUs, Slots: []string{slot}, Share: 1 / growth.Share(len(slots))})
+	}
+	b.Plan(node.TurnPlan{Groups: []node.TurnGroup{g}})
+}
+
 func (b *bench) counter(name string) float64 {
 	families, err := b.registry.Gather()
 	require.NoError(b.t, err)
@@ -233,6 +242,33 @@ func TestServer_TwoJobsComputeInTurnsByTheirShares(t *testing.T) {
 	after := b.Use()
 	require.True(t, after["a"].Gated && after["b"].Gated)
 	require.Positive(t, after["b"].Waited)
+}
+
+// What a step costs alone is measured by the turns in which no other job computes.
+func TestServer_CountsTheStepsOfTurnsAlone(t *testing.T) {
+	b := serveBy(t, unhurried(time.Minute), "a", "b")
+	b.plan(map[string]float64{"a": 1})
+	a, other := b.dial("a", wire.Process{}), b.dial("b", wire.Process{})
+	a.send(wire.GateClosed)
+	a.trains = true
+	step := func() {
+		a.untilHold()
+		time.Sleep(20 * time.Millisecond)
+		a.send(wire.GateClosed)
+	}
+	step()
+	require.Eventually(t, func() bool { return b.Use()["a"].Steps == 1 }, patience, pollTime)
+	alone := b.Use()["a"].AloneIn
+	require.EqualValues(t, 1, b.Use()["a"].AloneSteps)
+	require.GreaterOrEqual(t, alone, growth.Seconds(0.02))
+
+	b.open("a", "b")
+	other.send(wire.GateClosed)
+	other.untilHold()
+	step()
+	require.Eventually(t, func() bool { return b.Use()["a"].Steps == 2 }, patience, pollTime)
+	require.Equal(t, alone, b.Use()["a"].AloneIn, "another job has computed at the same time")
+	require.EqualValues(t, 1, b.Use()["a"].AloneSteps)
 }
 
 func TestServer_AJobAloneOrOutsideThePlanNeverWaits(t *testing.T) {
