@@ -140,6 +140,41 @@ func TestMeasureGPUCost_LeavesOutBriefTurns(t *testing.T) {
 	require.InDelta(t, 0.02, interval(200, 4), 2e-3, "its steps have become longer")
 }
 
+// The first steps of a turn say what a step costs at most, also where its cost is only assumed from other runs.
+func TestMeasureGPUCost_IsAtMostThatOfBriefTurns(t *testing.T) {
+	for name, tc := range map[string]struct{ assumed, brief, least, most float64 }{
+		"cold steps":                {0.01, 0.02, 0.01, 0.01},
+		"the assumption is too low": {0.01, 0.08, 0.01, 0.01},
+		"the assumption is larger":  {0.03, 0.02, 0.02, 0.03},
+		"far larger":                {1, 0.02, 0.02, 0.02},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := &job{}
+			j.spec.Progress.Source = gpushare.FromSocket
+			j.gpu.seen = GPUUse{Gated: true, Steps: 1}
+			interval := func(steps int64, used growth.Seconds) growth.Work {
+				j.counter.steps += steps
+				j.gpu.turns = turnSteps{steps, used}
+				j.gpu.charge(charged{elapsed: 5, all: used, work: used}, 1)
+				j.measureGPUCost()
+				mean, _ := j.gpu.cost.perStep()
+				return mean
+			}
+			interval(3, 1)
+			j.gpu.cost.assume(growth.Work(tc.assumed), 50, true)
+			for range 20 {
+				mean := float64(interval(3, growth.Seconds(3*tc.brief)))
+				require.GreaterOrEqual(t, mean, tc.least-1e-9)
+				require.LessOrEqual(t, mean, tc.most+1e-9)
+			}
+			for range 10 {
+				interval(100, 2)
+			}
+			require.InDelta(t, 0.02, float64(interval(100, 2)), 1e-3, "measured")
+		})
+	}
+}
+
 // A job that computed next to others until 10 s has the GPU alone from then on. Its steps take 0.1 s alone, and are reported up to a
 // second late.
 func TestMeasureGPUCost_CountsWorkUpToTheLastReport(t *testing.T) {

@@ -22,8 +22,11 @@ func (c charged) times(part growth.Seconds) charged {
 func (c charged) uncertain() bool { return c.unsure > sharedPart*c.all }
 
 // brief reports whether the job has waited nearly all the time. The first steps of each of its turns take up to twice as long as later
-// ones, and there are hardly any others.
+// ones, and there are hardly any others: what they cost is more than the cost of a step.
 func (c charged) brief() bool { return c.all < briefPart*c.elapsed }
+
+// takesTurns reports whether the job has had its GPUs for a part of the time only.
+func (c charged) takesTurns() bool { return c.all < mostOfTurns*c.elapsed }
 
 // turnSteps are the steps of the turns that have ended since the cost of a step was last measured, in which the job has computed alone. They
 // are counted when a turn ends. Its other reports are read up to a second later, when some of its work belongs to steps that are not
@@ -56,38 +59,60 @@ func (t *gpuTime) charge(c charged, part growth.Seconds) {
 	t.chargedLate = t.chargedLate.plus(c.times(1 - part))
 }
 
-// takesTurns reports whether the job has had its GPUs for a part of the time only, in turns whose steps it counts.
-func (j *job) takesTurns() bool {
-	counts := j.gpu.seen.Gated && j.gpu.seen.Steps > 0 && j.leader().spec.Progress.Source == gpushare.FromSocket
-	return counts && j.gpu.charged.all > 0 && j.gpu.charged.all < mostOfTurns*j.gpu.charged.elapsed
+// countsSteps reports whether the steps of the job's turns are known when a turn ends.
+func (j *job) countsSteps() bool {
+	return j.gpu.seen.Gated && j.gpu.seen.Steps > 0 && j.leader().spec.Progress.Source == gpushare.FromSocket
 }
 
-// measureGPUCost updates the cost of the job's steps on GPUs. Once it was measured, intervals in which the job has hardly computed do not
-// count, and once it was measured alone, those in which others have computed at the same time.
+// measureGPUCost updates the cost of the job's steps on GPUs. Once it was measured alone, intervals in which others have computed at the
+// same time no longer count.
 func (j *job) measureGPUCost() {
 	t := &j.gpu
-	steps, uncertain := j.leader().counter.steps, t.charged.uncertain()
+	steps, uncertain, counts := j.leader().counter.steps, t.charged.uncertain(), j.countsSteps()
 	known, made := t.cost.known, steps-t.cost.lastSteps
 	switch {
 	case known && made == 0:
 		t.cost.add(steps, t.used) // what it has done since its last step
 		return
-	case uncertain && t.exact, t.charged.brief() && t.cost.measured() > 0:
+	case uncertain && t.exact:
 		t.cost.skip(steps, t.reported)
-	case known && made > 0 && !uncertain && j.takesTurns():
+	case t.charged.brief() && (t.cost.measured() > 0 || counts && t.cost.steps > 0):
+		t.cost.skip(steps, t.reported)
+		t.boundCost()
+	case counts && known && made > 0 && !uncertain && t.charged.takesTurns():
 		if t.turns.steps == 0 {
 			return // its turn has not ended
 		}
 		t.isAlone()
 		t.cost.skip(steps, t.reported)
-		t.cost.measure(float64(t.turns.steps), float64(t.turns.held*t.charged.work/t.charged.all))
+		t.cost.measure(float64(t.turns.steps), float64(t.workOfTurns()))
 	default:
-		if !uncertain && known && made > 0 && t.reported > t.cost.lastCPU {
-			t.isAlone()
-		}
-		t.cost.add(steps, t.reported)
+		t.addReported(steps)
 	}
 	t.charged, t.turns = charged{}, turnSteps{}
+}
+
+// addReported adds the work up to the last report of steps.
+func (t *gpuTime) addReported(steps int64) {
+	if t.cost.known && steps > t.cost.lastSteps && t.reported > t.cost.lastCPU && !t.charged.uncertain() {
+		t.isAlone()
+	}
+	t.cost.add(steps, t.reported)
+}
+
+// boundCost lowers the cost of a step to what those of brief turns have cost.
+func (t *gpuTime) boundCost() {
+	if mean, _ := t.cost.perStep(); t.workOfTurns() < mean*growth.Work(t.turns.steps) {
+		t.cost.measure(float64(t.turns.steps), float64(t.workOfTurns()))
+	}
+}
+
+// workOfTurns is the work of the steps of turns. Time on several GPUs, or next to jobs that are never paused, is charged by another rate.
+func (t *gpuTime) workOfTurns() growth.Work {
+	if t.charged.all == 0 {
+		return growth.Work(t.turns.held)
+	}
+	return growth.Work(t.turns.held * t.charged.work / t.charged.all)
 }
 
 // isAlone forgets what was measured while others computed too, once the job has computed alone.

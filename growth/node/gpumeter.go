@@ -15,7 +15,7 @@ const (
 	// sharedPart is the fraction of a job's time on a GPU that others may have computed as well before its charge counts as
 	// uncertain.
 	sharedPart = 0.05
-	// briefPart is the fraction of the time of which a job has its GPUs below which its steps say nothing about their cost.
+	// briefPart is the fraction of the time of which a job has its GPUs below which its steps say only what they cost at most.
 	briefPart = 0.05
 	// mostOfTurns is the fraction of the time of which a job that takes turns has its GPUs at most. With more it computes all the time.
 	mostOfTurns = 0.9
