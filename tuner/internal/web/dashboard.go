@@ -41,7 +41,7 @@ func Dashboard(source Source, index Index, models Models) http.Handler {
 	get("/api/v1/programs", (&programReport{source: source, index: index, models: models}).serve)
 	get("/api/v1/moves", moveReport{models}.serve)
 	for path, file := range map[string]string{"/": "page/index.html", "/page.css": "page/page.css",
-		"/page.js": "page/page.js"} {
+		"/page.js": "page/page.js", "/search.js": "page/search.js"} {
 		get(path, func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
 			http.ServeFileFS(w, r, page, file)
 		})

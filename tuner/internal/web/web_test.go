@@ -234,7 +234,7 @@ func TestState_StaleSnapshot(t *testing.T) {
 func TestPage_LoadsNothingExternal(t *testing.T) {
 	dashboard := handlerOf(newSource(snapshot()))
 	for path, kind := range map[string]string{"/": "text/html", "/page.css": "text/css",
-		"/page.js": "text/javascript"} {
+		"/page.js": "text/javascript", "/search.js": "text/javascript"} {
 		reply := get(t, dashboard, path)
 		require.Equal(t, http.StatusOK, reply.StatusCode, path)
 		require.Contains(t, reply.Header.Get("Content-Type"), kind)

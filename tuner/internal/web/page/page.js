@@ -4,6 +4,7 @@
 const $ = id => document.getElementById(id);
 const growthHistory = new Map(); // growth over time by pod UID, since the page was opened
 const HISTORY = 120; // points per job
+const FEW_NODES = 8; // that are shown above the jobs
 
 function make(tag, attributes, ...children) {
   const node = document.createElement(tag);
@@ -67,11 +68,20 @@ function nodeCard({ node, gpus, load }, samples) {
   return card;
 }
 
-function growthChart(uid, growth) {
+// remember adds the growth of each job to its history, and forgets that of jobs that are gone.
+function remember(jobs) {
+  const present = new Set(jobs.map(({ sample }) => sample.pod.uid));
+  for (const uid of growthHistory.keys()) if (!present.has(uid)) growthHistory.delete(uid);
+  for (const { sample } of jobs) {
+    const points = growthHistory.get(sample.pod.uid) || [];
+    points.push(sample.growth || 0);
+    if (points.length > HISTORY) points.shift();
+    growthHistory.set(sample.pod.uid, points);
+  }
+}
+
+function growthChart(uid) {
   const points = growthHistory.get(uid) || [];
-  points.push(growth);
-  if (points.length > HISTORY) points.shift();
-  growthHistory.set(uid, points);
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", `0 0 ${HISTORY} 24`);
   svg.setAttribute("preserveAspectRatio", "none");
@@ -203,7 +213,7 @@ function jobRows({ sample, advice, goodput, pods, elsewhere }) {
     pods ? make("td", {}, ...pods.map(podLine)) : make("td", {}, sample.node, make("small", { title: (sample.gpus || []).join(" ") }, gpus)),
     step,
     make("td", { class: "n" }, sample.reported ? `${sample.metric} ${number(sample.value || 0)}` : "–"),
-    make("td", {}, `${(sample.growth || 0).toFixed(2)}`, growthChart(sample.pod.uid, sample.growth || 0)),
+    make("td", {}, `${(sample.growth || 0).toFixed(2)}`, growthChart(sample.pod.uid)),
     make("td", {}, make("span", { class: "pill " + sample.category }, sample.category || "–"), sample.paused ? make("small", {}, " paused") : ""),
     ends(sample.eta, sample.deadline, elsewhere),
     gpuTime(sample.gpuTime),
@@ -221,18 +231,33 @@ function setStatus(text, bad) {
 
 function count(n, noun) { return `${n} ${noun}${n === 1 ? "" : "s"}`; }
 
+// show shows what the search finds in a state. On a cluster with many nodes the jobs come first.
 function show(state) {
-  const samples = state.jobs.map(job => job.sample);
-  $("nodes").replaceChildren(...state.nodes.map(node => nodeCard(node, samples.filter(s => s.node === node.node))));
-  $("jobs").replaceChildren(...state.jobs.filter(job => !job.partOf).flatMap(jobRows));
+  const text = $("search").value;
+  const found = find(state, text);
+  const byNode = Map.groupBy(state.jobs.map(job => job.sample), sample => sample.node);
+  $("nodes").replaceChildren(...found.nodes.map(node => nodeCard(node, byNode.get(node.node) || [])));
+  $("jobs").replaceChildren(...found.jobs.flatMap(jobRows));
+  document.body.classList.toggle("many", found.allNodes > FEW_NODES);
   $("empty").hidden = state.jobs.length > 0 || !state.synced;
-  const present = new Set(state.jobs.map(job => job.sample.pod.uid));
-  for (const uid of growthHistory.keys()) if (!present.has(uid)) growthHistory.delete(uid);
+  $("more").hidden = found.foundJobs === found.jobs.length && found.foundNodes === found.nodes.length && !(text && found.foundJobs === 0);
+  $("more").textContent = found.foundJobs === 0 ? "No job has all of these words." :
+    `${found.jobs.length} of ${count(found.foundJobs, "job")} and ${found.nodes.length} of ${count(found.foundNodes, "node")} are shown: search for others.`;
   if (state.error) setStatus(state.error, true);
   else if (!state.synced) setStatus("waiting for the state bus …", false);
   else if (state.refused) setStatus(`${count(state.refused.length, "undecodable record")} ignored: ${state.refused[0]}`, true);
-  else setStatus(`${count(state.jobs.filter(job => !job.partOf).length, "job")} on ${count(state.nodes.length, "node")}`, false);
+  else setStatus(`${count(found.allJobs, "job")} on ${count(found.allNodes, "node")}`, false);
 }
+
+// The search is a part of the page's address, so that it can be passed on.
+let last; // state
+try {
+  $("search").value = decodeURIComponent(location.hash.slice(1));
+} catch { /* an address that was cut off */ }
+$("search").addEventListener("input", () => {
+  history.replaceState(null, "", "#" + encodeURIComponent($("search").value));
+  if (last) show(last);
+});
 
 const RETRY = 5 * 1000; // milliseconds before another connection
 const SILENCE = 45 * 1000; // milliseconds without an event after which a connection is lost; the server sends one each 15 to 30 s
@@ -252,7 +277,12 @@ function follow() {
     clearTimeout(silence);
     silence = setTimeout(() => { unreachable(); again(); }, SILENCE);
   };
-  events.onmessage = event => { heard(); show(JSON.parse(event.data)); };
+  events.onmessage = event => {
+    heard();
+    last = JSON.parse(event.data);
+    remember(last.jobs);
+    show(last);
+  };
   events.addEventListener("heartbeat", heard);
   events.onerror = () => {
     unreachable();
