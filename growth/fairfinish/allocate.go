@@ -120,7 +120,7 @@ func (t *instance) makeFeasible(p *plan) {
 func (t *instance) plan(horizon float64) *plan {
 	ends := []float64{horizon}
 	for i := range t.accounts {
-		mayEnd := t.forecast.timeAt(i, t.minSize(i))
+		mayEnd := t.fair(i).timeAt(i, t.minSize(i))
 		times := append(t.deadlineTimes(i), t.catchUpTime(i, mayEnd), t.finish[i])
 		for _, at := range times {
 			if at > horizon && !math.IsInf(at, 1) {
@@ -149,8 +149,8 @@ func (t *instance) addJob(p *plan, job int, ends []float64) {
 	remaining, minSize := t.remaining(job), t.minSize(job)
 	due, floor := make([]float64, len(ends)), make([]float64, len(ends))
 	for s, end := range ends {
-		floor[s] = t.config.Floor * (t.forecast.fairAt(job, end) - float64(a.FairWork))
-		fair := growth.Work(t.forecast.fairAt(job, t.fairTime(job, end)))
+		floor[s] = t.config.Floor * (t.fair(job).fairAt(job, end) - float64(a.FairWork))
+		fair := growth.Work(t.fair(job).fairAt(job, t.fairTime(job, end)))
 		switch {
 		case t.jobs[job].FloorOnly: // its floor only
 		case end >= t.finish[job]-instant:

@@ -69,7 +69,8 @@ type instance struct {
 	cores    float64
 	jobs     []Job
 	accounts []Account
-	forecast forecast
+	// forecast has jobs that load start at once, loading as they are expected to.
+	forecast, loading forecast
 	// finish is the time at which each job ends under fair sharing. For a late job it is the time at which it would end
 	// if the late jobs had the node to themselves.
 	finish []float64
@@ -92,11 +93,11 @@ func newInstance(c Config, s State, jobs []Job) *instance {
 	// Jobs that have ended on the real node may still run on the virtual one.
 	_, virtualOnly := s.sorted(func(a Account) bool { return a.Ended && a.active() })
 	all := slices.Concat(t.accounts, virtualOnly)
-	t.forecast = newForecast(all, t.cores)
+	t.forecast, t.loading = newForecast(all, t.cores), forecastFrom(all, t.cores, Account.startsIn)
 	t.plausible = plausibleSize(all)
 	for i, a := range t.accounts {
 		_, size := a.size()
-		t.finish = append(t.finish, t.forecast.timeAt(i, size))
+		t.finish = append(t.finish, t.fair(i).timeAt(i, size))
 		if t.jobs[i].FloorOnly {
 			t.finish[i] = math.Inf(1) // it has no deadline
 		}

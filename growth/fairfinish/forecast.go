@@ -17,8 +17,13 @@ type forecast struct {
 	rate []float64
 }
 
-// newForecast simulates fair sharing until all jobs of known size have ended.
+// newForecast simulates fair sharing until all jobs of known size have ended. Jobs that load start at once.
 func newForecast(accounts []Account, cores float64) forecast {
+	return forecastFrom(accounts, cores, func(Account) float64 { return 0 })
+}
+
+// forecastFrom is a forecast in which each account takes part from some time on.
+func forecastFrom(accounts []Account, cores float64, starts func(Account) float64) forecast {
 	f := forecast{
 		times: []float64{0},
 		fair:  make([][]float64, len(accounts)),
@@ -33,20 +38,25 @@ func newForecast(accounts []Account, cores float64) forecast {
 	}
 	for now := 0.0; ; {
 		clear(f.rate)
-		running := make([]Account, len(active))
-		for k, i := range active {
-			running[k] = accounts[i]
+		var running []Account
+		var indices []int
+		step, ends := math.Inf(1), -1
+		for _, i := range active {
+			if wait := starts(accounts[i]) - now; wait > epsilon {
+				step = min(step, wait)
+				continue
+			}
+			running, indices = append(running, accounts[i]), append(indices, i)
 		}
 		rates := fairRates(running, cores)
-		step, ends := math.Inf(1), -1
-		for k, i := range active {
+		for k, i := range indices {
 			f.rate[i] = rates[k]
 			_, size := accounts[i].size()
 			if left := (float64(size) - f.last(i)) / rates[k]; left < step {
 				step, ends = left, i
 			}
 		}
-		if ends < 0 {
+		if math.IsInf(step, 1) {
 			return f
 		}
 		now += step

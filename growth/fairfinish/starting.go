@@ -8,7 +8,27 @@ import (
 
 // A job that loads its program does not use its GPUs yet, and plain sharing gives their time to others. So does the virtual node: FairWork
 // of a job on GPUs grows from its first use of them on, or from its first wait for them. Until then it would gain what it could not have
-// done, at the expense of the others. A forecast has it start at once. Where CPU is divided there is no such time: loading needs it.
+// done, at the expense of the others. Where CPU is divided there is no such time: loading needs it.
+
+// leastStart is the time that a job still needs to load, at least, as long as it loads.
+const leastStart = 5
+
+// startsIn returns when a job is expected to use its GPUs for the first time, in seconds: after as long again as it has loaded.
+func (a Account) startsIn() float64 {
+	if !a.Starting {
+		return 0
+	}
+	return math.Max(leastStart, float64(a.Age))
+}
+
+// fair returns the forecast of plain sharing that a job has its due from. If jobs that load started at once, the others would end later
+// than they do, and would wait for that. A job that loads itself may use its GPUs at any time, and one of unknown size does not wait.
+func (t *instance) fair(job int) forecast {
+	if _, size := t.accounts[job].size(); t.accounts[job].Starting || math.IsInf(float64(size), 1) {
+		return t.forecast
+	}
+	return t.loading
+}
 
 // starts reports whether a job that has arrived still has to use its GPUs. Of one whose waits are not known, it is not known either.
 func (j Job) starts() bool {
