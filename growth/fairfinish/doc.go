@@ -87,7 +87,7 @@
 // only. Fair sharing is max-min fair on all GPUs together, and a plan is feasible if it is on each GPU. The wait of a job is
 // its wait for turns. Jobs of uncertain size are due earlier than on cores and may lag behind by 3 % (caution.go). A job takes part in fair
 // sharing from its first use of its GPUs on, or its first wait for them: while it loads its program, plain sharing gives its part to
-// others (starting.go).
+// others. It is expected to load as long again as it has, when it is found out when the others are due (starting.go).
 //
 // Under MPS kernels of several jobs run at the same time. Fair sharing is then what was measured of the jobs next to each other,
 // and not processor sharing (overlap.go). It can be faster than turns, or slower.
