@@ -38,6 +38,15 @@ type turnSteps struct {
 
 func (t turnSteps) plus(s turnSteps) turnSteps { return turnSteps{t.steps + s.steps, t.held + s.held} }
 
+// turnsSince returns the steps between two readings, none if the counters do not fit together.
+func turnsSince(use, last GPUUse) turnSteps {
+	t := turnSteps{use.AloneSteps - last.AloneSteps, use.AloneIn - last.AloneIn}
+	if t.steps <= 0 || !(t.held > 0) {
+		return turnSteps{}
+	}
+	return t
+}
+
 // reportedPart returns the part of the time since a look that had passed when the job last reported steps; 0 if it has reported none.
 // A job is read once a second: what it has done since then belongs to steps that are reported later.
 func (j *job) reportedPart(look, now time.Time) growth.Seconds {

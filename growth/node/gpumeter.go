@@ -26,9 +26,7 @@ type gpuReading struct {
 	alone  growth.Seconds // without any other job
 	shared growth.Seconds // while others may have computed
 	waited growth.Seconds // not computed, but ready
-	// steps were made in turns alone that have ended, stepsIn is the time that these took.
-	steps   int64
-	stepsIn growth.Seconds
+	turns  turnSteps      // made alone
 	// together are parts of shared. set is the part that is charged by the speed of a set, setWork its charge, and setTime the
 	// job's equal part of it.
 	together              []Together
@@ -112,8 +110,7 @@ func (n *Node) readGPU(j gpuJob, use GPUUse, known bool, before time.Time) gpuRe
 			alone:    alone,
 			shared:   held - alone,
 			waited:   use.Waited - last.Waited,
-			steps:    use.AloneSteps - last.AloneSteps,
-			stepsIn:  use.AloneIn - last.AloneIn,
+			turns:    turnsSince(use, last),
 			together: togetherSince(use.Together, last.Together),
 			measured: true,
 		}
@@ -182,7 +179,7 @@ func (n *Node) chargeGroup(g gpuGroup, readings []gpuReading, before time.Time) 
 			c.unsure = c.all
 		}
 		t.charge(c, j.reportedPart(before, n.now))
-		t.turns = t.turns.plus(turnSteps{r.steps, r.stepsIn})
+		t.turns = t.turns.plus(r.turns)
 		t.waited += r.waited + max(0, r.alone+r.shared+r.set-charges[i]/j.width())
 		t.sinceTick.elapsed += elapsed
 		t.sinceTick.work += charges[i]
