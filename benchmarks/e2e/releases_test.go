@@ -73,6 +73,6 @@ func (s *stage) waitForOneAnother(t *testing.T, jobs int) {
 				return false
 			}
 		}
-		return s.sum(t, "turn_switches_total") > 0
+		return s.sum(t, "trellis_coordinator_turn_switches_total") > 0
 	})
 }

@@ -48,7 +48,7 @@ func TestTurns(t *testing.T) {
 	t.Run("jobs take turns, and one has more than an equal part of the time", s.sharesDiffer)
 	t.Run("explain shows the turns", s.turnsAreExplained)
 	t.Run("metrics count the turns", func(t *testing.T) {
-		eventually(t, "a turn has passed to another job", time.Minute, func() bool { return s.sum(t, "turn_switches_total") > 0 })
+		eventually(t, "a turn has passed to another job", time.Minute, func() bool { return s.sum(t, "trellis_coordinator_turn_switches_total") > 0 })
 	})
 	t.Run("a job that is killed while it holds the turn continues", s.holderIsKilled)
 	t.Run("turns go on after kill -9 of the coordinator", func(t *testing.T) {
@@ -128,21 +128,21 @@ func (s *stage) turnsAreExplained(t *testing.T) {
 // turnsGoOn waits until a coordinator that has just started decides who computes: a turn has passed to another job, or it makes jobs
 // compute at the same time because it has measured that they do more then. That they do so until it knows their sizes is not enough.
 func (s *stage) turnsGoOn(t *testing.T) {
-	t.Cleanup(func() {
+	defer func() {
 		if t.Failed() {
 			t.Logf("the coordinator's metrics:\n%s", strings.Join(s.coordinatorMetrics(t), "\n"))
 		}
-	})
+	}()
 	eventually(t, "two jobs take turns, or compute at the same time because they do more then", time.Minute, func() bool {
-		waited := s.sum(t, "gpu_waited_seconds_total") > 0 && s.sum(t, "turn_switches_total") > 0
-		return waited || s.sum(t, "gpu_set_speed_ratio") > 0
+		waited := s.sum(t, "trellis_job_gpu_waited_seconds_total") > 0 && s.sum(t, "trellis_coordinator_turn_switches_total") > 0
+		return waited || s.sum(t, "trellis_job_gpu_set_speed_ratio") > 0
 	})
 }
 
 // sum adds up the coordinator's metrics of a name, which it has counted since it started.
 func (s *stage) sum(t *testing.T, name string) (sum float64) {
 	t.Helper()
-	line := regexp.MustCompile(`^trellis_coordinator_` + name + `\{.*\} (\S+)`)
+	line := regexp.MustCompile(`^` + name + `\{.*\} (\S+)`)
 	for _, metric := range s.coordinatorMetrics(t) {
 		if found := line.FindStringSubmatch(metric); found != nil {
 			value, err := strconv.ParseFloat(found[1], 64)
