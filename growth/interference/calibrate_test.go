@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Four fifths of four measurements and one more are all four, in whatever order their weights are added up.
+// Four fifths of four measurements and one more are all four, in any order of their weights.
 func TestScale_OfFourMeasurementsIsByTheFarthest(t *testing.T) {
 	fits := make([]*fit, folds)
 	for n := range fits {
